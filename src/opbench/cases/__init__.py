@@ -1,0 +1,1 @@
+"""What is measured: pure data, checked, content-addressed. No framework import anywhere in here."""

@@ -1,0 +1,44 @@
+"""Errors that a person can act on: where, what was found, what was expected, what is near."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class OpbenchError(Exception):
+    """Anything opbench refuses on purpose. The message is meant for the person who caused it."""
+
+
+class UsageError(OpbenchError):
+    """The request itself is wrong (a flag, a name, a combination): exit code 2."""
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing wrong with a document."""
+
+    file: str
+    path: str
+    message: str
+    found: str = ""
+    expected: str = ""
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}: {self.path}" if self.path else self.file
+        parts = [f"{place}: {self.message}" if place else self.message]
+        if self.found:
+            parts.append(f"found {self.found}")
+        if self.expected:
+            parts.append(f"expected {self.expected}")
+        text = "; ".join(parts)
+        return f"{text}; did you mean {self.suggestion}?" if self.suggestion else text
+
+
+class DocumentError(OpbenchError):
+    """A document is wrong; `problems` holds everything wrong with it, not only the first thing."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))

@@ -1,0 +1,1 @@
+"""The command line: a file per verb; the only place that prints or exits."""

@@ -1,0 +1,1 @@
+"""Where and when workers run: planning, core slots, time-outs, retries, resume."""

@@ -1,0 +1,1 @@
+"""What runs inside the measured process: the standard library and the framework under test only."""

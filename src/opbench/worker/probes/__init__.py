@@ -1,0 +1,1 @@
+"""How a callable is measured."""

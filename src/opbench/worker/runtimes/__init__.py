@@ -1,0 +1,1 @@
+"""How a case becomes something callable."""
