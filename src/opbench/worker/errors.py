@@ -1,0 +1,7 @@
+"""Why a case cannot be measured, as far as the worker knows."""
+
+from __future__ import annotations
+
+
+class Unsupported(Exception):
+    """The case is well-formed but cannot be done here (no such operator, no derivative, no device)."""
