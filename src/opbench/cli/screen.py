@@ -1,0 +1,97 @@
+"""Where lines go: colour on a terminal, plain text into a pipe, messages to stderr."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from opbench.cases.errors import DocumentError, OpbenchError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from opbench.reports.table import Line
+
+_PLAIN = {"±": "+-", "µ": "u", "×": "x", "–": "-", "…": ".", "·": ","}
+
+
+def prepare_streams() -> None:
+    """Make sure that no character can stop stdout or stderr, whatever their encoding."""
+    codecs.register_error("opbench", _substitute)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="opbench")
+
+
+def _substitute(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(char) or char.encode("unicode_escape").decode() for char in text), error.end
+
+
+class Screen:
+    """stdout for results."""
+
+    def __init__(self) -> None:
+        self.terminal = sys.stdout.isatty()
+        self._console: Console | None = None
+        if self.terminal:
+            from rich.console import Console
+
+            self._console = Console(highlight=False, markup=False, emoji=False)
+
+    @property
+    def width(self) -> int | None:
+        """How many columns there are; None when nobody said and it is no terminal."""
+        if not self.terminal and not os.environ.get("COLUMNS", "").isdigit():
+            return None
+        return shutil.get_terminal_size().columns
+
+    def use(self, console: Console) -> None:
+        """Write through a console that shows progress on the same terminal, so above its moving part."""
+        if self.terminal:
+            self._console = console
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """Write lines of styled pieces."""
+        for line in lines:
+            self.line(line)
+
+    def line(self, line: Line) -> None:
+        """Write one line of styled pieces."""
+        if self._console is None:
+            print("".join(text for text, _ in line).rstrip(), flush=True)
+            return
+        from rich.text import Text
+
+        self._console.print(Text.assemble(*line), soft_wrap=True)
+
+    def text(self, text: str) -> None:
+        """Write one line as it is; for JSON."""
+        print(text, flush=True)
+
+
+def say(message: str) -> None:
+    """A message for the person, on stderr."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def say_error(error: OpbenchError) -> None:
+    """What is wrong, one line for each problem."""
+    from opbench.reports.text import printable
+
+    messages = [str(problem) for problem in error.problems] if isinstance(error, DocumentError) else [str(error)]
+    for message in messages:
+        say(f"opbench: {printable(message)}")
+
+
+def open_output(path: str) -> TextIO:
+    """The file that `-o` names, or stdout for `-`."""
+    return sys.stdout if path == "-" else Path(path).open("w", encoding="utf-8")

@@ -1,0 +1,34 @@
+"""Warnings as letters behind a row, explained once under the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from string import ascii_lowercase
+
+from opbench.reports.text import printable
+from opbench.results.records import Measurement
+
+
+class Marks:
+    """Gives each warning code a letter in order of appearance, so that a new code needs nothing here."""
+
+    def __init__(self) -> None:
+        self._letters: dict[str, str] = {}
+        self._times: dict[str, int] = {}
+        self._messages: dict[str, str] = {}
+
+    def of(self, row: Measurement) -> str:
+        """The letters of a row's warnings."""
+        letters = []
+        for code, message in {warning.code: warning.message for warning in row.warnings}.items():
+            # More codes than letters share the last sign.
+            fresh = ascii_lowercase[len(self._letters)] if len(self._letters) < len(ascii_lowercase) else "*"
+            letters.append(self._letters.setdefault(code, fresh))
+            self._times[code] = self._times.get(code, 0) + 1
+            self._messages.setdefault(code, message)
+        return "".join(sorted(set(letters)))
+
+    def entries(self) -> Iterator[tuple[str, str, int, str]]:
+        """Letter, code, number of rows and the message of the first of them."""
+        for code, letter in self._letters.items():
+            yield letter, printable(code), self._times[code], printable(self._messages[code])
