@@ -17,7 +17,7 @@ Isolation: TypeAlias = Literal["fork", "none", "spawn"]
 class Options:
     """How to execute a suite. `filter`, `shuffle` and `shard` choose and order its cases."""
 
-    plan: Plan = Plan()
+    plan: Plan = field(default_factory=Plan)
     isolation: Isolation = "fork"
     # Name -> interpreter, virtual environment folder, or shell command that activates one.
     environments: Mapping[str, str] = field(default_factory=lambda: {"this": ""})
