@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from opbench.cases.errors import UsageError
-from opbench.cases.values import AnyValue
+from opbench.cases.values import AnyValue, settle
 
 Direction: TypeAlias = Literal["forward", "backward", "forward_backward"]
 Language: TypeAlias = Literal["python", "cpp"]
@@ -51,6 +51,9 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     tags: tuple[str, ...] = ()
     # How often the call occurs in what it was taken from (a trace, a capture).
     weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        settle(self)
 
     @property
     def is_snippet(self) -> bool:

@@ -7,25 +7,77 @@ Nothing in here carries code, and nothing in here imports a framework.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+import math
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 Number: TypeAlias = int | float
 # JSON has no infinities: "inf", "-inf" and "nan" stand in wherever a float is expected.
 FloatText: TypeAlias = float | str
+# A number of a tensor of any dtype. Whole numbers stay exact, which a float would not above 2 ** 53.
+AnyNumber: TypeAlias = int | float | str | bool
 Dimension: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 Shape: TypeAlias = tuple[Dimension, ...]
+
+_DEFAULTS: dict[type[msgspec.Struct], tuple[tuple[str, str | float], ...]] = {}
+# Up to here every whole number has a float of its own; up to the second there is a float near it.
+_EXACT = 2**53
+_FLOAT_MAX = 2**1023
+
+
+def settle(struct: msgspec.Struct) -> None:
+    """Give equal structs equal JSON: whole numbers in float fields become floats, and whatever equals its
+    default becomes the very default, because msgspec leaves a field out by identity."""
+    kind = type(struct)
+    if kind not in _DEFAULTS:
+        pairs = zip(reversed(kind.__struct_fields__), reversed(kind.__struct_defaults__), strict=False)
+        _DEFAULTS[kind] = tuple((name, default) for name, default in pairs if type(default) in (str, float))
+    for name, default in _DEFAULTS[kind]:
+        value = getattr(struct, name)
+        if value is default:
+            continue
+        if type(value) is int and type(default) is float and abs(value) <= _FLOAT_MAX:
+            value = float(value)
+        # Minus zero equals zero, but is another input.
+        same = value == default and (value or not isinstance(value, float) or math.copysign(1.0, value) > 0)
+        force_setattr(struct, name, default if same else value)
+
+
+def settled_number(value: Any) -> Any:
+    """The one way to write a number of any type: whole numbers as int, infinities and NaN as text."""
+    if type(value) is float:
+        if value.is_integer() and abs(value) <= _EXACT and (value or math.copysign(1.0, value) > 0):
+            return int(value)
+        if not math.isfinite(value):
+            return str(value)
+    return int(value) if type(value) is bool else value
+
+
+def settled_float(value: Any) -> Any:
+    """A number as float, infinities and NaN as text."""
+    if type(value) is int and abs(value) <= _FLOAT_MAX:
+        return float(value)
+    if type(value) is float and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 class Base(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
     """What all values share."""
+
+    def __post_init__(self) -> None:
+        settle(self)
 
 
 class Quantization(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="scheme"
 ):
     """How a quantised tensor maps integers to numbers."""
+
+    def __post_init__(self) -> None:
+        settle(self)
 
 
 class PerTensor(Quantization, frozen=True, tag="per_tensor"):
@@ -43,10 +95,11 @@ class PerChannel(Quantization, frozen=True, tag="per_channel"):
     zero_point: int = 0
 
 
-class Fill(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind"
-):
+class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind"):
     """How the numbers of a tensor are drawn."""
+
+    def __post_init__(self) -> None:
+        settle(self)
 
 
 class Normal(Fill, frozen=True, tag="normal"):
@@ -117,7 +170,10 @@ class Mask(Fill, frozen=True, tag="mask"):
 class Constant(Fill, frozen=True, tag="constant"):
     """The same number everywhere."""
 
-    value: FloatText = 0.0
+    value: AnyNumber = 0
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "value", settled_number(self.value))
 
 
 class Arange(Fill, frozen=True, tag="arange"):
@@ -126,11 +182,18 @@ class Arange(Fill, frozen=True, tag="arange"):
     start: Number = 0
     step: Number = 1
 
+    def __post_init__(self) -> None:
+        force_setattr(self, "start", settled_number(self.start))
+        force_setattr(self, "step", settled_number(self.step))
+
 
 class Literal(Fill, frozen=True, tag="literal"):
     """The numbers themselves, in memory order."""
 
-    values: tuple[FloatText | bool, ...]
+    values: tuple[AnyNumber, ...]
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "values", tuple(map(settled_number, self.values)))
 
 
 class PositiveDefinite(Fill, frozen=True, tag="positive_definite"):
@@ -203,12 +266,22 @@ class Float(Base, frozen=True, tag="float"):
     value: FloatText | None = None
     value_range: tuple[float, float] | None = None
 
+    def __post_init__(self) -> None:
+        force_setattr(self, "value", settled_float(self.value))
+        if self.value_range is not None:
+            force_setattr(self, "value_range", tuple(map(settled_float, self.value_range)))
+
 
 class Complex(Base, frozen=True, tag="complex"):
     """A complex number."""
 
     real: FloatText = 0.0
     imag: FloatText = 0.0
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "real", settled_float(self.real))
+        force_setattr(self, "imag", settled_float(self.imag))
+        settle(self)
 
 
 class Bool(Base, frozen=True, tag="bool"):
