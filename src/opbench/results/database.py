@@ -1,0 +1,171 @@
+"""Opening a database for a store: connections, transactions, tables, and errors in plain words."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import Connection, Engine, event, insert, inspect, select, text, update
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from opbench.cases.errors import OpbenchError, UsageError
+from opbench.results.locations import Location
+from opbench.results.tables import meta, metadata
+from opbench.results.upgrade import STORE_VERSION, upgrade_store
+
+# A writer holds the lock for some milliseconds; a queue of many writers may still take a while.
+BUSY_TIMEOUT_S = 60.0
+CONNECT_TIMEOUT_S = 10
+# Any number that no other program is likely to lock.
+_CREATION_LOCK = 0x6F70_6265
+
+
+def connect(location: Location) -> Engine:
+    """An engine for a store that is there, or has just been created, with tables of this version."""
+    engine = _sqlite(location) if location.path else _postgresql(location)
+    try:
+        with plain_errors(location, opening=True):
+            _prepare(engine, location)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that sees one state of the store and blocks nobody."""
+    with engine.connect() as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that is committed when the block ends, and undone when it raises."""
+    with engine.connect() as connection:
+        connection = connection.execution_options(opbench_writes=True)
+        with connection.begin():
+            yield connection
+
+
+@contextmanager
+def plain_errors(location: Location, opening: bool = False) -> Iterator[None]:
+    """Turn errors of the database into ones that say what to do."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        cause = str(error.orig if isinstance(error, DBAPIError) else error).strip()
+        message = next((said for known, said in _KNOWN.items() if known in cause), None)
+        told = f"{location}: {message}" if message else f"the store {location} cannot be used: {cause}"
+        raise (UsageError if opening else OpbenchError)(told) from error
+
+
+_KNOWN = {
+    "file is not a database": "this file is not a store (not an SQLite database)",
+    "malformed": "the store is damaged; sqlite3's .recover may save what is readable",
+    "readonly database": "the store cannot be written: the file or its folder is read-only",
+    "unable to open database file": "the store cannot be opened: may you read and write the file and its folder?",
+    "disk is full": "the disk is full",
+    "database is locked": f"another program has kept the store locked for {BUSY_TIMEOUT_S:.0f} seconds",
+}
+
+
+def _sqlite(location: Location) -> Engine:
+    path = location.path
+    assert path is not None
+    if path.is_dir():
+        raise UsageError(f"{path}: the store must be a file, and this is a folder")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent} to keep the store in")
+    engine = sqlalchemy.create_engine(location.url, connect_args={"timeout": BUSY_TIMEOUT_S})
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    # Python's module would begin transactions by itself, and as readers, which may fail when they start to
+    # write.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    # With a write-ahead log, readers and a writer do not wait for each other, and what is committed survives
+    # the death of the process (though, at NORMAL, perhaps not the loss of power).
+    if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        _switch_to_wal(cursor)
+    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
+    # SQLite does not wait for locks here, so two processes that open a new store at once need to.
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer asks for the lock at the start: it may wait there, and cannot fail later.
+    writes = connection.get_execution_options().get("opbench_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _postgresql(location: Location) -> Engine:
+    options = {"connect_timeout": CONNECT_TIMEOUT_S, "client_encoding": "utf8", **location.url.query}
+    return sqlalchemy.create_engine(location.url.set(query={}), connect_args=options, pool_pre_ping=True)
+
+
+def _prepare(engine: Engine, location: Location) -> None:
+    with reading(engine) as connection:
+        if _version(connection) == STORE_VERSION:
+            return
+    with writing(engine) as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK})
+        version = _version(connection)
+        if version is None:
+            _create(connection, location)
+        elif version != STORE_VERSION:
+            version = upgrade_store(connection, version, str(location))
+            connection.execute(update(meta).where(meta.c.key == "version").values(value=str(version)))
+
+
+def _create(connection: Connection, location: Location) -> None:
+    tables = set(inspect(connection).get_table_names())
+    # A team's PostgreSQL database may have other tables, but none that only look like ours.
+    taken = (
+        sorted(tables & set(metadata.tables)) if connection.dialect.name == "postgresql" else sorted(tables)
+    )
+    if taken:
+        raise UsageError(f"{location} is a database of something else (it has tables {', '.join(taken)})")
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(insert(meta), {"key": "version", "value": str(STORE_VERSION)})
+
+
+def _version(connection: Connection) -> int | None:
+    """Which version the store has; None where there is no store yet."""
+    if not inspect(connection).has_table("meta"):
+        return None
+    if {"key", "value"} - {column["name"] for column in inspect(connection).get_columns("meta")}:
+        return None
+    value = connection.execute(select(meta.c.value).where(meta.c.key == "version")).scalar()
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
+def file_size_bytes(location: Location) -> int | None:
+    """Bytes that the files of an SQLite store take."""
+    if location.path is None:
+        return None
+    files = (Path(f"{location.path}{suffix}") for suffix in ("", "-wal", "-shm"))
+    return sum(file.stat().st_size for file in files if file.exists())
