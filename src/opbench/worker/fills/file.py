@@ -1,0 +1,1 @@
+"""Fills of the file kind."""
