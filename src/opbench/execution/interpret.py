@@ -102,8 +102,8 @@ def _cautions(ending: Exit) -> tuple[Caution, ...]:
         cautions.append(
             Caution(
                 "forked_with_threads",
-                f"the worker had {ending.server_threads} threads when it forked; if this case hangs or crashes, "
-                "run it with --isolation spawn",
+                f"the worker had {ending.server_threads} threads when it forked; if this case hangs "
+                "or crashes, run it with --isolation spawn",
             )
         )
     return tuple(cautions)

@@ -19,7 +19,7 @@ from opbench.execution.tasks import Task
 from opbench.execution.worker import Outcome, WorkerError
 from opbench.results.records import Caution, Measurement
 
-# A worker that has imported a framework holds some 200 MB; switching back and forth among more than this is rare.
+# A worker that has imported a framework holds some 200 MB.
 WARM_WORKERS = 4
 
 
@@ -27,12 +27,23 @@ class AnyWorker(Protocol):
     """What a station needs of a worker; tests have one without a process."""
 
     @property
-    def alive(self) -> bool: ...
-    def launch(self) -> None: ...
-    def start(self) -> dict[str, Any]: ...
-    def measure(self, request: dict[str, Any], timeout_s: float) -> Outcome: ...
-    def close(self) -> None: ...
-    def kill(self) -> None: ...
+    def alive(self) -> bool:
+        """Can it take a request?"""
+
+    def launch(self) -> None:
+        """Begin to start."""
+
+    def start(self) -> dict[str, Any]:
+        """Be ready, and say hello."""
+
+    def measure(self, request: dict[str, Any], timeout_s: float) -> Outcome:
+        """Do one request."""
+
+    def close(self) -> None:
+        """End, in order."""
+
+    def kill(self) -> None:
+        """End, now."""
 
 
 # (environment, threads) -> a worker that is not started yet

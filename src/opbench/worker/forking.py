@@ -173,7 +173,11 @@ def _child(
         os.setpgid(0, 0)
         # Its number may be taken by a file of the case; the object must not close that one.
         os.close(connection.detach())
+        pid = os.getpid()
         payload = protocol.frame(_reply(request, allow))
+        if os.getpid() != pid:
+            # The case forked and returned in both processes; only one of them has a result to give.
+            os._exit(0)
         view = memoryview(payload)
         while view:
             view = view[os.write(writer, view) :]
