@@ -37,8 +37,17 @@ class Problem:
 
 
 class DocumentError(OpbenchError):
-    """A document is wrong; `problems` holds everything wrong with it, not only the first thing."""
+    """A document is wrong; `problems` holds everything wrong with it, not only the first thing.
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    The message shows the first hundred. `count` is their true number, where not all of them were kept.
+    """
+
+    SHOWN = 100
+
+    def __init__(self, problems: Iterable[Problem], count: int | None = None) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        self.count = len(self.problems) if count is None else count
+        lines = [str(problem) for problem in self.problems[: self.SHOWN]]
+        if self.count > len(lines):
+            lines.append(f"... and {self.count - len(lines)} more problems ({self.count} in all)")
+        super().__init__("\n".join(lines))

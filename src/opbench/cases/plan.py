@@ -83,7 +83,9 @@ def check_plan(plan: Plan) -> Plan:
     """Return the plan, or say everything that is impossible about it."""
     wrong: list[str] = []
     positive = ("budget_s", "precision", "min_samples", "max_samples", "block_s", "timeout_s")
-    wrong += [f"{name} must be above 0, not {getattr(plan, name)}" for name in positive if not getattr(plan, name) > 0]
+    for name in positive:
+        if not getattr(plan, name) > 0:
+            wrong.append(f"{name} must be above 0, not {getattr(plan, name)}")
     if not 0.5 <= plan.confidence < 1:
         wrong.append(f"confidence must be at least 0.5 and below 1, not {plan.confidence}")
     if not plan.warmup_s >= 0:
@@ -92,14 +94,20 @@ def check_plan(plan: Plan) -> Plan:
         wrong.append(f"retakes must not be negative, not {plan.retakes}")
     if plan.max_samples < plan.min_samples:
         wrong.append(f"max_samples ({plan.max_samples}) must not be below min_samples ({plan.min_samples})")
-    for name, least in (("warmup_calls", 0), ("calls_per_sample", 1), ("samples", 1), ("memory_cap_bytes", 1)):
+    least_values = {"warmup_calls": 0, "calls_per_sample": 1, "samples": 1, "memory_cap_bytes": 1}
+    for name, least in least_values.items():
         value = getattr(plan, name)
         if value is not None and value < least:
             wrong.append(f"{name} must be at least {least}, not {value}")
     if plan.flush_cache and plan.mode == "continuous":
-        wrong.append("flush_cache needs mode 'discrete' or 'continuous_events': calls back to back leave no room for it")
+        wrong.append(
+            "flush_cache needs mode 'discrete' or 'continuous_events': "
+            "calls back to back leave no room for it"
+        )
     if plan.mode != "continuous" and plan.calls_per_sample not in (None, 1):
-        wrong.append(f"mode {plan.mode!r} times single calls; calls_per_sample must be 1, not {plan.calls_per_sample}")
+        wrong.append(
+            f"mode {plan.mode!r} times single calls; calls_per_sample must be 1, not {plan.calls_per_sample}"
+        )
     if wrong:
         raise UsageError("the plan cannot be followed: " + "; ".join(wrong))
     return plan

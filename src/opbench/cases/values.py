@@ -336,7 +336,7 @@ class Slice(Base, frozen=True, tag="slice"):
     step: int | None = None
 
 
-class Ellipsis(Base, frozen=True, tag="ellipsis"):  # noqa: A001 - it is what Python calls it
+class Ellipsis(Base, frozen=True, tag="ellipsis"):
     """`...`, in an index."""
 
 

@@ -57,7 +57,7 @@ def _hinted(tag: str) -> Callable[[Measurement], str]:
 def _reach(row: Measurement) -> str:
     time = row.metric("time")
     reach = fmt.spread(time) if time else None
-    return "" if reach is None else f"±{reach * 100:.1f}%"
+    return "" if reach is None else f"±{reach * 100:.{0 if reach >= 0.9995 else 1}f}%"
 
 
 def _samples(row: Measurement) -> str:
@@ -189,7 +189,7 @@ class Table:
             f"repeat {row.repeat}" if row.repeat else "",
             f"attempt {row.attempt}" if row.attempt else "",
         ]
-        parts = [case.sub_label, describe_inputs(case), ", ".join(part for part in variant if part)]
+        parts = [case.sub_label, ", ".join(part for part in variant if part), describe_inputs(case)]
         return printable(name), printable(" · ".join(part for part in parts if part))
 
     def _numbers(self, row: Measurement) -> Line:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Engine, and_, exists, insert, select, text
+import msgspec
+from sqlalchemy import Connection, Engine, and_, delete, exists, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from opbench.cases.errors import OpbenchError
+from opbench.cases.errors import OpbenchError, UsageError
 from opbench.results import database, tables
 from opbench.results.encoding import decode
 from opbench.results.locations import Location, locate
-from opbench.results.records import Measurement, Run, Status
+from opbench.results.lookup import find_run, load_run
+from opbench.results.records import STATUSES, Measurement, Run, Status
+from opbench.results.staging import Staging, delete_hidden, delete_rows, hide
 
 # (environment, case id, repeat)
 Key: TypeAlias = tuple[str, str, int]
@@ -28,7 +32,7 @@ class Store:
     """A store that is open. Use `Store.open(...)` in a `with` statement.
 
     What a method has written is committed when it returns: killing the process afterwards loses nothing.
-    Any number of processes may read and write at once.
+    Any number of threads and processes may read and write at once.
     """
 
     def __init__(self, location: Location, engine: Engine) -> None:
@@ -73,36 +77,56 @@ class Store:
         size = database.file_size_bytes(self._location)
         if size is not None:
             return size
-        with database.plain_errors(self._location), database.reading(self._engine) as connection:
+        with self._reading() as connection:
             return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
 
     def add_run(self, run: Run) -> None:
         """Add a run; its id must be new."""
-        try:
-            with database.writing(self._engine) as connection:
-                _insert_run(connection, run)
-        except IntegrityError:
-            raise OpbenchError(f"run {run.run_id} is already in the store {self._location}") from None
+        with self._writing() as connection:
+            try:
+                connection.execute(insert(tables.runs), tables.run_row(run))
+            except IntegrityError:
+                raise OpbenchError(f"{self._location} already has a run {run.run_id}") from None
+            _write_environments(connection, run)
+
+    def update_run(self, run: Run) -> None:
+        """Replace what is kept about a run; its measurements stay."""
+        with self._writing() as connection:
+            _update_run(connection, run)
+
+    def finish_run(self, run_id: str, finished_at: str) -> None:
+        """Note when a run ended."""
+        with self._writing() as connection:
+            run = load_run(connection, run_id)
+            _update_run(connection, msgspec.structs.replace(run, finished_at=finished_at))
+
+    def runs(self, limit: int | None = None) -> list[Run]:
+        """Runs, the latest first."""
+        with self._reading() as connection:
+            query = select(tables.runs.c.run_id).where(tables.runs.c.hidden == "")
+            query = query.order_by(tables.runs.c.started_at.desc(), tables.runs.c.id.desc()).limit(limit)
+            return [load_run(connection, run_id) for run_id in connection.execute(query).scalars()]
+
+    def run(self, wanted: str) -> Run:
+        """The run of this id, or of the only id that begins so; "last" is the latest run."""
+        with self._reading() as connection:
+            return load_run(connection, find_run(connection, wanted))
 
     def add(self, measurement: Measurement) -> None:
         """Add one measurement to its run."""
-        self._insert([tables.measurement_row(measurement)])
+        self._insert([measurement])
 
     def add_many(self, rows: Iterable[Measurement]) -> int:
-        """Add measurements, a chunk at a time; returns how many. Much faster than one by one."""
-        count = 0
+        """Add measurements, a chunk at a time; returns how many. Much faster than one by one.
+
+        When one is refused, earlier chunks are kept.
+        """
         stream = iter(rows)
-        while chunk := [tables.measurement_row(row) for row in islice(stream, CHUNK_ROWS)]:
+        count = 0
+        while chunk := list(islice(stream, CHUNK_ROWS)):
             self._insert(chunk)
             count += len(chunk)
         return count
-
-    def _insert(self, rows: list[dict[str, object]]) -> None:
-        try:
-            with database.writing(self._engine) as connection:
-                connection.execute(insert(tables.measurements), rows)
-        except IntegrityError as error:
-            raise OpbenchError(f"measurements cannot be added: {error.orig}") from None
 
     def measurements(
         self, run_id: str, latest_attempts: bool = True, statuses: Collection[Status] | None = None
@@ -111,19 +135,84 @@ class Store:
 
         Of a case that was tried more than once, only the last attempt, unless `latest_attempts` is false.
         """
+        with self._reading() as connection:
+            _require(connection, run_id)
+        return self._stream(run_id, latest_attempts, statuses)
+
+    def done_keys(self, run_id: str) -> dict[Key, tuple[Status, int]]:
+        """Status and number of the last attempt, for each (environment, case id, repeat) that has a row."""
+        table = tables.measurements
+        columns = (table.c.environment, table.c.case_id, table.c.repeat, table.c.status, table.c.attempt)
+        with self._reading() as connection:
+            _require(connection, run_id)
+            rows = connection.execute(
+                select(*columns).where(table.c.run_id == run_id).order_by(table.c.attempt)
+            ).all()
+        return {(row[0], row[1], row[2]): (row[3], row[4]) for row in rows}
+
+    def counts(self, run_id: str) -> dict[Status, int]:
+        """How many cases of a run ended with which status, by their last attempts. Zeros are left out."""
+        table = tables.measurements
+        query = select(table.c.status, func.count()).where(table.c.run_id == run_id, _is_latest())
+        with self._reading() as connection:
+            _require(connection, run_id)
+            found = {row[0]: row[1] for row in connection.execute(query.group_by(table.c.status))}
+        return {status: found[status] for status in STATUSES if status in found}
+
+    def stage(self, run: Run) -> Staging:
+        """Add a run that shows only once it is complete. Use it in a `with` statement."""
+        return Staging(self._writing, run, str(self._location))
+
+    def delete_run(self, run_id: str) -> int:
+        """Delete a run and its measurements; returns how many those were."""
+        with self._writing() as connection:
+            _require(connection, run_id)
+            hide(connection, run_id, "deleting")
+        return delete_rows(self._writing, run_id, "deleting")
+
+    def vacuum(self) -> None:
+        """Give back the space of deleted runs, and of imports and deletions that were cut off."""
+        delete_hidden(self._writing)
+        with database.plain_errors(self._location):
+            database.vacuum(self._engine)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with database.plain_errors(self._location), database.reading(self._engine) as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with database.plain_errors(self._location), database.writing(self._engine) as connection:
+            yield connection
+
+    def _insert(self, chunk: list[Measurement]) -> None:
+        rows = [tables.measurement_row(measurement) for measurement in chunk]
+        try:
+            with self._writing() as connection:
+                connection.execute(insert(tables.measurements), rows)
+        except OpbenchError as error:
+            if not isinstance(error.__cause__, IntegrityError):
+                raise
+            with self._reading() as connection:
+                for run_id in {measurement.run_id for measurement in chunk}:
+                    _require(connection, run_id)
+            raise OpbenchError(_already_there(chunk)) from None
+
+    def _stream(
+        self, run_id: str, latest_attempts: bool, statuses: Collection[Status] | None
+    ) -> Iterator[Measurement]:
         table = tables.measurements
         query = select(table.c.id, table.c.document).where(table.c.run_id == run_id)
         if latest_attempts:
-            later = table.alias()
-            same = [later.c[name] == table.c[name] for name in ("run_id", "environment", "case_id", "repeat")]
-            query = query.where(~exists().where(and_(*same, later.c.attempt > table.c.attempt)))
+            query = query.where(_is_latest())
         if statuses is not None:
             query = query.where(table.c.status.in_(statuses))
         query = query.order_by(table.c.id).limit(CHUNK_ROWS)
         last = 0
         while True:
             # A transaction for each chunk: a reader that stops half-way, or is slow, holds nothing open.
-            with database.reading(self._engine) as connection:
+            with self._reading() as connection:
                 rows = connection.execute(query.where(table.c.id > last)).all()
             for row in rows:
                 yield decode(row.document, Measurement)
@@ -131,17 +220,39 @@ class Store:
                 return
             last = rows[-1].id
 
-    def done_keys(self, run_id: str) -> dict[Key, tuple[Status, int]]:
-        """Status and number of the last attempt, for each (environment, case id, repeat) that has a row."""
-        table = tables.measurements
-        columns = (table.c.environment, table.c.case_id, table.c.repeat, table.c.status, table.c.attempt)
-        query = select(*columns).where(table.c.run_id == run_id).order_by(table.c.attempt)
-        with database.reading(self._engine) as connection:
-            rows = connection.execute(query).all()
-        return {(row[0], row[1], row[2]): (row[3], row[4]) for row in rows}
+
+def _is_latest() -> Any:
+    """The condition that no later attempt at the same case exists."""
+    table = tables.measurements
+    later = table.alias()
+    same = [later.c[name] == table.c[name] for name in ("run_id", "environment", "case_id", "repeat")]
+    return ~exists().where(and_(*same, later.c.attempt > table.c.attempt))
 
 
-def _insert_run(connection: Connection, run: Run) -> None:
-    connection.execute(insert(tables.runs), tables.run_row(run))
+def _require(connection: Connection, run_id: str) -> None:
+    if find_run(connection, run_id, exact=True) != run_id:  # pragma: no cover - find_run raises
+        raise UsageError(f"no run {run_id}")
+
+
+def _update_run(connection: Connection, run: Run) -> None:
+    _require(connection, run.run_id)
+    row = tables.run_row(run)
+    connection.execute(update(tables.runs).where(tables.runs.c.run_id == run.run_id).values(**row))
+    connection.execute(delete(tables.environments).where(tables.environments.c.run_id == run.run_id))
+    _write_environments(connection, run)
+
+
+def _write_environments(connection: Connection, run: Run) -> None:
     if run.environments:
         connection.execute(insert(tables.environments), tables.environment_rows(run))
+
+
+def _already_there(chunk: list[Measurement]) -> str:
+    first = chunk[0]
+    what = (
+        f"environment {first.environment}, case {first.case_id}, "
+        f"repeat {first.repeat}, attempt {first.attempt}"
+    )
+    return f"run {first.run_id} already has a measurement of this: {what}" if len(chunk) == 1 else (
+        f"run {first.run_id} already has one of {len(chunk)} measurements that begin with this: {what}"
+    )

@@ -1,1 +1,27 @@
 """How a case becomes something callable."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Protocol
+
+from opbench.worker.errors import Unsupported
+from opbench.worker.runtimes.prepared import Prepared
+
+# Imported on first use: a runtime may need a package that is not there.
+MODULES = {"eager": "opbench.worker.runtimes.eager"}
+
+
+class Runtime(Protocol):
+    """What a runtime module offers."""
+
+    def prepare(self, case: dict[str, Any], builder: Any, operator: Any, device: Any) -> Prepared:
+        """Build the inputs of a case and make it callable."""
+
+
+def runtime_for(name: str) -> Runtime:
+    """The runtime of this name."""
+    if name not in MODULES:
+        raise Unsupported(f"there is no runtime {name!r}; there is {', '.join(sorted(MODULES))}")
+    runtime: Any = import_module(MODULES[name])
+    return runtime  # type: ignore[no-any-return]

@@ -1,0 +1,182 @@
+"""One case, from request to reply: resolve, build, prepare, run the probes, assemble."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from opbench.worker.devices import Device, device_for
+from opbench.worker.errors import Unsupported
+from opbench.worker.probes import caution
+from opbench.worker.runtimes import runtime_for
+from opbench.worker.runtimes.prepared import Prepared
+from opbench.worker.runtimes.snippet import place_of
+
+# What the server imports before it forks, so that no child has to.
+PRELOAD = {
+    "torch": (
+        "torch.autograd.profiler",
+        "torch.utils.flop_counter",
+        "opbench.worker.materialize",
+        "opbench.worker.resolve",
+        "opbench.worker.runtimes.eager",
+        "opbench.worker.probes.clock",
+        "opbench.worker.probes.memory",
+        "opbench.worker.probes.flops",
+        "opbench.worker.probes.check",
+    )
+}
+# Probes beside the clock: what their plan field is called, and where they are.
+BESIDE = {"memory": "memory", "flops": "flops", "check": "check"}
+# A reason is read in a table: the whole story is in stderr.
+REASON_LENGTH = 500
+# Frameworks do not agree on a type for this.
+OUT_OF_MEMORY = (
+    "out of memory",
+    "can't allocate memory",
+    "cannot allocate memory",
+    "not enough memory",
+    "bad_alloc",
+)
+
+
+def preload(framework: str) -> tuple[str, ...]:
+    """Modules to import before forking."""
+    return PRELOAD.get(framework, ())
+
+
+def measure_case(request: Mapping[str, Any], allow: Sequence[str]) -> dict[str, Any]:
+    """Measure the case of a request; whatever goes wrong becomes the status and reason of the reply."""
+    reply: dict[str, Any] = {"status": "ok", "reason": "", "metrics": [], "warnings": [], "drawn": {}}
+    try:
+        _measure(request, allow, reply)
+    except BaseException as error:  # a case may raise anything, and nothing of it is ours
+        reply["status"], reply["reason"] = judged(error, snippet=bool(request["case"].get("stmt")))
+        if not isinstance(error, Unsupported):
+            _tell(error)
+    return reply
+
+
+def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, Any]) -> None:
+    from opbench.worker.materialize import Builder
+    from opbench.worker.resolve import resolve
+
+    case, plan = request["case"], request["plan"]
+    runtime = runtime_for(case.get("runtime", "eager"))
+    device = device_for(case.get("device", "cpu"))
+    operator = None if case.get("stmt") else resolve(case["op"], allow)
+    seed = case.get("seed", 0)
+    threads = case.get("num_threads", 1)
+    _set_up(threads, f"{seed}:{request['work_id']}")
+    if len(_cpus()) < threads:
+        reply["warnings"].append(
+            caution(
+                "oversubscribed",
+                f"{threads} threads share {len(_cpus())} processors: the time says little about {threads} of them",
+            )
+        )
+    builder = Builder(
+        seed=seed,
+        work_id=request["work_id"],
+        device=device.name,
+        direction=case.get("direction", "forward"),
+        folder=request.get("folder", ""),
+    )
+    prepared = runtime.prepare(case, builder, operator, device)
+    reply["drawn"] = dict(builder.drawn)
+    prepared.num_threads = threads
+    try:
+        _probe(prepared, plan, device, reply)
+    finally:
+        prepared.close()
+
+
+def _set_up(threads: int, seed_text: str) -> None:
+    """Bring the framework into the state that every case starts from."""
+    import torch
+
+    if torch.get_num_threads() != threads:
+        torch.set_num_threads(threads)
+        if torch.get_num_threads() != threads:
+            raise Unsupported(
+                f"torch uses {torch.get_num_threads()} threads where the case asks for {threads}"
+            )
+    torch.set_grad_enabled(True)
+    # Dropout, and the parameters of modules, draw from the framework's own generator.
+    digest = hashlib.sha256(seed_text.encode()).digest()
+    torch.manual_seed(int.from_bytes(digest[:7], "big"))
+
+
+def _cpus() -> Sequence[int]:
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return range(os.cpu_count() or 1)
+
+
+def _probe(prepared: Prepared, plan: Mapping[str, Any], device: Device, reply: dict[str, Any]) -> None:
+    from opbench.worker.probes import clock
+
+    metrics, warnings = clock.measure(prepared, plan, device)
+    reply["metrics"] += metrics
+    reply["warnings"] += warnings
+    for field, module in BESIDE.items():
+        if not plan[field]:
+            continue
+        try:
+            metrics, warnings = import_module(f"opbench.worker.probes.{module}").measure(
+                prepared, plan, device
+            )
+        except Exception as error:
+            # The time is good; what could not be learnt beside it is no reason to lose it.
+            reply["warnings"].append(caution(f"{field}_unknown", judged(error, snippet=True)[1]))
+            continue
+        reply["metrics"] += metrics
+        reply["warnings"] += warnings
+
+
+def judged(error: BaseException, *, snippet: bool = False) -> tuple[str, str]:
+    """Status and reason for an error. What a snippet raises is its own, never "unsupported"."""
+    text = _text(error)
+    if isinstance(error, Unsupported):
+        return "unsupported", text
+    kind = type(error).__name__
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        return "failed", _cut(f"the case raised {kind}{f' ({text})' if text else ''}")
+    place = place_of(error)
+    reason = _cut(f"{kind}: {text}" if text else kind) + (f" ({place})" if place else "")
+    lower = text.lower()
+    if isinstance(error, MemoryError) or kind == "OutOfMemoryError":
+        return "out_of_memory", reason
+    if isinstance(error, RuntimeError) and any(sign in lower for sign in OUT_OF_MEMORY):
+        return "out_of_memory", reason
+    missing = "not implemented" in lower and (isinstance(error, NotImplementedError) or "derivative" in lower)
+    if missing and not snippet:
+        return "unsupported", reason
+    return "failed", reason
+
+
+def _text(error: BaseException) -> str:
+    """The message of an error on one line; an error may even fail to say what it is."""
+    try:
+        return " ".join(str(error).split())
+    except BaseException:
+        return "(the error has no readable message)"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
+
+
+def _tell(error: BaseException) -> None:
+    """Write the end of the traceback to stderr, which the client keeps with the row."""
+    try:
+        lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-12, chain=False)
+        sys.stderr.write("".join(lines)[-8000:])
+        sys.stderr.flush()
+    except BaseException:
+        return

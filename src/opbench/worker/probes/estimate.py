@@ -1,0 +1,77 @@
+"""Medians and what is known about them, from order statistics alone: no distribution is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import exp, lgamma, log
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """Where the true median lies, with the confidence that the method really gives."""
+
+    low: float
+    high: float
+    confidence: float
+
+
+def median(ordered: Sequence[float]) -> float:
+    """The middle of sorted numbers."""
+    count = len(ordered)
+    half = count // 2
+    return ordered[half] if count % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The number below which `share` of the sorted numbers lie, between neighbours linearly."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def spread(ordered: Sequence[float]) -> float:
+    """From the first quartile to the third."""
+    return quantile(ordered, 0.75) - quantile(ordered, 0.25)
+
+
+def median_interval(ordered: Sequence[float], confidence: float) -> Span | None:
+    """The narrowest pair of order statistics that covers the median with at least this confidence.
+
+    With too few numbers for it, the pair of extremes with the confidence that they give; None for less than
+    two numbers.
+    """
+    if len(ordered) < 2:
+        return None
+    rank, actual = ranks(len(ordered), confidence)
+    return Span(ordered[rank - 1], ordered[-rank], actual)
+
+
+def relative_half_width(ordered: Sequence[float], confidence: float, base: float = 0.0) -> float | None:
+    """How far the interval of the median reaches on its wider side, relative to the median above `base`.
+
+    None while the numbers are too few for the confidence, or the median is not above the base.
+    """
+    span = median_interval(ordered, confidence)
+    if span is None or span.confidence < confidence:
+        return None
+    middle = median(ordered)
+    return max(span.high - middle, middle - span.low) / (middle - base) if middle > base else None
+
+
+@lru_cache(maxsize=8192)
+def ranks(count: int, confidence: float) -> tuple[int, float]:
+    """The largest k for which [k-th smallest, k-th largest] covers the median often enough, and how often.
+
+    The median lies below the k-th smallest when fewer than k of `count` fair coins show heads.
+    """
+    log_all = count * log(2)
+    below = 0.0
+    rank, actual = 1, 1 - 2 * exp(-log_all)
+    for heads in range(count // 2):
+        below += exp(lgamma(count + 1) - lgamma(heads + 1) - lgamma(count - heads + 1) - log_all)
+        if 1 - 2 * below < confidence:
+            break
+        rank, actual = heads + 1, 1 - 2 * below
+    return rank, actual

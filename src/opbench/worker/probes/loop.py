@@ -1,0 +1,107 @@
+"""The loop that is timed: generated and compiled for the call, with an empty twin to subtract."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Generator, Iterable
+from functools import lru_cache
+from types import CodeType
+from typing import Any, Literal, TypeAlias
+
+from opbench.worker.runtimes.prepared import Body
+
+# Send it the operands of each call (or `repeat(None, n)`), and it answers how long the block took, in ns.
+Loop: TypeAlias = Generator[int, Iterable[Any], None]
+# How single calls are marked inside a block: not at all, or before and after each.
+Marks: TypeAlias = Literal["none", "clock", "device"]
+
+# A generator, so that set-up runs once and its variables stay local, which is how fast code has them.
+# Everything has a prefix that a snippet would not use.
+_TEMPLATE = """
+def _opbench_block(_opbench_clock, _opbench_mark, _opbench_between{names}):
+    _OPBENCH_SETUP
+    _opbench_elapsed = None
+    while True:
+        _opbench_operands = yield _opbench_elapsed
+        _opbench_start = _opbench_clock()
+        for {target} in _opbench_operands:
+            {before}
+            _OPBENCH_BODY
+            {after}
+        _opbench_elapsed = _opbench_clock() - _opbench_start
+"""
+_MARK = {
+    "none": "",
+    "clock": "_opbench_mark(_opbench_clock())",
+    "device": "_opbench_mark()",
+}
+
+
+def compiled(
+    body: Body,
+    clock: Callable[[], int],
+    *,
+    marks: Marks = "none",
+    mark: Callable[..., Any] | None = None,
+    between: Callable[[], Any] | None = None,
+) -> Loop:
+    """A loop around the body, set up and waiting for operands.
+
+    With marks, `mark` is called before and after each call (with the time, for "clock"), and `between`,
+    if given, in front of that.
+    """
+    code = _code_of(body, marks, between is not None)
+    namespace: dict[str, Any] = {} if body.globals is None else body.globals
+    exec(code, namespace)
+    block = namespace.pop("_opbench_block")
+    loop: Loop = block(clock, mark, between, **body.names)
+    next(loop)
+    return loop
+
+
+def empty(body: Body) -> Body:
+    """The same loop around nothing."""
+    return Body((ast.Pass(),), fresh=body.fresh, key="")
+
+
+def _code_of(body: Body, marks: Marks, between: bool) -> CodeType:
+    if body.key is not None:
+        return _kept(body.key, tuple(body.names), body.fresh, marks, between)
+    return _compile(body, tuple(body.names), marks, between)
+
+
+@lru_cache(maxsize=256)
+def _kept(
+    source: str, names: tuple[str, ...], fresh: tuple[str, ...], marks: Marks, between: bool
+) -> CodeType:
+    statements = tuple(ast.parse(source).body) or (ast.Pass(),)
+    return _compile(Body(statements, fresh=fresh), names, marks, between)
+
+
+def _compile(body: Body, names: tuple[str, ...], marks: Marks, between: bool) -> CodeType:
+    mark = _MARK[marks]
+    text = _TEMPLATE.format(
+        names="".join(f", {name}" for name in names),
+        target=", ".join(body.fresh) or "_opbench_item",
+        before=f"_opbench_between(); {mark}" if between else mark,
+        after=mark,
+    )
+    module = ast.parse(text)
+    block = module.body[0]
+    assert isinstance(block, ast.FunctionDef)
+    _fill(block, body)
+    return compile(ast.fix_missing_locations(module), body.filename, "exec", dont_inherit=True)
+
+
+def _fill(node: ast.AST, body: Body) -> None:
+    """Put the statements where their placeholders are."""
+    statements = {"_OPBENCH_SETUP": body.setup, "_OPBENCH_BODY": body.statements}
+    for child in ast.walk(node):
+        lines = getattr(child, "body", None)
+        if not isinstance(lines, list):
+            continue
+        filled: list[ast.stmt] = []
+        for line in lines:
+            place = line.value.id if isinstance(line, ast.Expr) and isinstance(line.value, ast.Name) else ""
+            filled += statements[place] if place in statements else (line,)
+        child.body = filled  # type: ignore[attr-defined]

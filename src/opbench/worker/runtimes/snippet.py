@@ -1,0 +1,93 @@
+"""Python snippets: compiled into the timing loop, as if someone had written the loop around them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+import textwrap
+from itertools import repeat
+from time import perf_counter_ns
+from typing import Any
+
+from opbench.worker.errors import Unsupported
+from opbench.worker.runtimes.prepared import Body, Prepared
+
+FILENAME = "<snippet>"
+# Where set-up ends and the statement begins, kept among the snippet's globals for tracebacks.
+SETUP_LINES = "__opbench_setup_lines__"
+
+
+def prepare(case: dict[str, Any]) -> Prepared:
+    """Compile a snippet; its global set-up runs now, its set-up once in front of every loop."""
+    if case.get("language", "python") != "python":
+        raise Unsupported("C++ snippets are not available yet")
+    if case.get("direction", "forward") != "forward":
+        raise Unsupported("a snippet has no backward of its own: write it into the statement")
+    import torch
+
+    namespace: dict[str, Any] = {"__builtins__": builtins, "__name__": "__snippet__", "torch": torch}
+    setup, statements = (_parsed(case.get(part, ""), part) for part in ("setup", "stmt"))
+    global_setup = _parsed(case.get("global_setup", ""), "global_setup")
+    _remember("<global_setup>", case.get("global_setup", ""))
+    if global_setup.body:
+        exec(compile(global_setup, "<global_setup>", "exec", dont_inherit=True), namespace)
+
+    setup_lines = case.get("setup", "").count("\n") + 1
+    ast.increment_lineno(statements, setup_lines)
+    _remember(FILENAME, case.get("setup", "") + "\n" + case["stmt"])
+    namespace[SETUP_LINES] = setup_lines
+    body = Body(
+        tuple(statements.body) or (ast.Pass(),),
+        setup=tuple(setup.body),
+        globals=namespace,
+        filename=FILENAME,
+    )
+    return Prepared(body=body, once=_Once(body))
+
+
+class _Once:
+    """Runs the statement once; the set-up runs before the first time."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self._loop: Any = None
+
+    def __call__(self) -> None:
+        from opbench.worker.probes.loop import compiled
+
+        if self._loop is None:
+            self._loop = compiled(self._body, perf_counter_ns)
+        self._loop.send(repeat(None, 1))
+
+
+def _parsed(source: str, part: str) -> ast.Module:
+    # Compiled alone first: a `return` or `yield` would be legal inside the loop's function, and break it.
+    try:
+        compile(source, f"<{part}>", "exec", dont_inherit=True)
+    except IndentationError:
+        source = textwrap.dedent(source)
+        compile(source, f"<{part}>", "exec", dont_inherit=True)
+    return ast.parse(source, f"<{part}>")
+
+
+def _remember(filename: str, source: str) -> None:
+    """Let tracebacks show the lines of a snippet."""
+    lines = source.splitlines(keepends=True)
+    linecache.cache[filename] = (len(source), None, lines, filename)
+
+
+def place_of(error: BaseException) -> str:
+    """Where in a snippet an error comes from (`line 2 of stmt`); empty if from elsewhere."""
+    place = ""
+    traceback = error.__traceback__
+    while traceback is not None:
+        code, line = traceback.tb_frame.f_code, traceback.tb_lineno
+        if code.co_filename == FILENAME:
+            setup_lines = traceback.tb_frame.f_globals.get(SETUP_LINES, 0)
+            in_setup = line <= setup_lines
+            place = f"line {line} of setup" if in_setup else f"line {line - setup_lines} of stmt"
+        elif code.co_filename == "<global_setup>":
+            place = f"line {line} of global_setup"
+        traceback = traceback.tb_next
+    return place

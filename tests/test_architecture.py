@@ -1,0 +1,132 @@
+"""The rules of docs/architecture.md that a program can check."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "opbench"
+FILES = sorted(PACKAGE.rglob("*.py"))
+MAX_LINES = 400
+
+# Who may do what is otherwise forbidden, and why.
+ALLOWED = {
+    # The timed loop is compiled for its statement, so that no call of a closure is measured.
+    "compile": {"worker/probes/loop.py"},
+    "exec": {"worker/probes/loop.py"},
+    # Only the command line talks to people and decides on exit codes.
+    "print": {"cli/"},
+    "sys.exit": {"cli/", "__main__.py", "worker/__main__.py"},
+    "sys.argv": {"cli/", "worker/__main__.py"},
+    "sys.stdout": {"cli/"},
+    "sys.stderr": {"cli/"},
+}
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "print", "input", "breakpoint", "exit", "quit", "__import__"}
+FORBIDDEN_ATTRIBUTES = {"sys.exit", "sys.argv", "sys.stdout", "sys.stderr", "os.system", "os.popen", "torch.load"}
+FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+
+
+def relative(file: Path) -> str:
+    return file.relative_to(PACKAGE).as_posix()
+
+
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
+
+
+def is_allowed(what: str, file: Path) -> bool:
+    name = relative(file)
+    return any(name == place or (place.endswith("/") and name.startswith(place)) for place in ALLOWED.get(what, ()))
+
+
+def imported_modules(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield ("." * node.level + (node.module or ""), node.lineno)
+
+
+def forbidden_uses(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in FORBIDDEN_CALLS:
+            yield node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            dotted = f"{node.value.id}.{node.attr}"
+            if dotted in FORBIDDEN_ATTRIBUTES:
+                yield dotted, node.lineno
+    for module, line in imported_modules(tree):
+        if module.split(".")[0] in FORBIDDEN_MODULES:
+            yield module, line
+
+
+def test_imports_go_one_way() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    if not linter.exists():
+        pytest.skip("import-linter is not installed")
+    ended = subprocess.run(
+        [linter, "--no-logo", "--no-cache", "--config", ROOT / "pyproject.toml"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("file", FILES, ids=relative)
+def test_a_file_is_small(file: Path) -> None:
+    lines = len(file.read_text(encoding="utf-8").splitlines())
+    assert lines <= MAX_LINES, f"{lines} lines: it holds more than one concept"
+
+
+@pytest.mark.parametrize("file", FILES, ids=relative)
+def test_nothing_forbidden_is_used(file: Path) -> None:
+    uses = [f"line {line}: {what}" for what, line in forbidden_uses(tree_of(file)) if not is_allowed(what, file)]
+    assert not uses
+
+
+def test_what_is_allowed_is_needed() -> None:
+    used = {(what, relative(file)) for file in FILES for what, _ in forbidden_uses(tree_of(file))}
+    for what, places in ALLOWED.items():
+        for place in places:
+            assert any(w == what and (name == place or name.startswith(place)) for w, name in used), (what, place)
+
+
+@pytest.mark.parametrize("file", sorted((PACKAGE / "worker").rglob("*.py")), ids=relative)
+def test_the_worker_needs_the_framework_only(file: Path) -> None:
+    known = set(sys.stdlib_module_names) | {"torch", "opbench"}
+    foreign = [
+        f"line {line}: {module}"
+        for module, line in imported_modules(tree_of(file))
+        if module.split(".")[0] not in known or (module.split(".")[0] == "opbench" and not in_worker(module))
+    ]
+    assert not foreign
+
+
+def in_worker(module: str) -> bool:
+    return module == "opbench.worker" or module.startswith("opbench.worker.")
+
+
+@pytest.mark.parametrize("file", FILES, ids=relative)
+def test_a_file_says_what_it_is(file: Path) -> None:
+    assert ast.get_docstring(tree_of(file)), "no docstring"
+
+
+@pytest.mark.parametrize("module", ["opbench", "opbench.cli.main", "opbench.execution.api", "opbench.worker"])
+def test_importing_does_not_import_the_framework(module: str) -> None:
+    heavy = ("torch", "numpy", "scipy") if module == "opbench" else ("torch",)
+    script = (
+        "import importlib, sys; importlib.import_module(sys.argv[1]); "
+        "print(*[name for name in sys.argv[2:] if name in sys.modules])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script, module, *heavy], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.strip() == ""
