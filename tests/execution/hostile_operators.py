@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import torch
 
@@ -55,6 +56,13 @@ def hang_deaf(x):
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     time.sleep(1e6)
+
+
+@opbench.operator("hostile.announce_and_hang")
+def announce_and_hang(x):
+    (Path(os.environ["OPBENCH_TEST_MARK"]) / "announced").touch()
+    while True:
+        pass
 
 
 @opbench.operator("hostile.stop_itself")

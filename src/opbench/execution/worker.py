@@ -91,6 +91,7 @@ class Worker:
             "protocol": protocol.PROTOCOL_VERSION,
             "isolation": "fork" if isolation == "fork" else "none",
             "framework": framework,
+            "num_threads": num_threads,
             "operators": operators,
             "allow": allow,
         }

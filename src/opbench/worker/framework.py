@@ -31,6 +31,13 @@ def _describe_torch(torch: Any) -> dict[str, Any]:
     return facts
 
 
+def set_threads(name: str, num_threads: int) -> None:
+    """Size the pools that no environment variable reaches."""
+    if name == "torch":
+        torch = importlib.import_module(name)
+        torch.set_num_interop_threads(num_threads)
+
+
 def preload(name: str) -> None:
     """Import now what every child would otherwise import for itself."""
     if name == "torch":

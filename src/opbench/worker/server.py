@@ -38,7 +38,9 @@ def main(arguments: Sequence[str]) -> None:
         return
     terms = json.loads(first)
     hello = _prepare(terms)
-    system.outlive_client(options.lifeline)
+    if terms.get("isolation") == "fork":
+        # It has children to end first. A case that is measured in place may never come back to notice.
+        system.outlive_client(options.lifeline)
     try:
         connection.sendall(protocol.frame(protocol.encode(hello)))
         if hello["error"] is None:
@@ -74,8 +76,9 @@ def _prepare(terms: dict[str, Any]) -> dict[str, Any]:
     started = time.perf_counter()
     try:
         importlib.import_module(terms["framework"])
-        from opbench.worker.framework import describe, preload
+        from opbench.worker.framework import describe, preload, set_threads
 
+        set_threads(terms["framework"], terms["num_threads"])
         preload(terms["framework"])
         for module in terms.get("preload", ()):
             importlib.import_module(module)
