@@ -10,7 +10,9 @@ from opbench.cases.model import Arguments, Case
 from opbench.results.records import Caution, Interval, Measurement, Metric, Output
 
 
-def measured(case: Case, time_s: float, *, cautions: tuple[Caution, ...] = (), rates: bool = True) -> Measurement:
+def measured(
+    case: Case, time_s: float, *, cautions: tuple[Caution, ...] = (), rates: bool = True
+) -> Measurement:
     samples = tuple(time_s * (1 + step / 1000) for step in (-4, -2, -1, 0, 0, 0, 1, 3, 7, 40))
     metrics = [
         Metric(
@@ -29,7 +31,9 @@ def measured(case: Case, time_s: float, *, cautions: tuple[Caution, ...] = (), r
     if rates:
         metrics += [
             Metric(tag="flops", value=33554432, unit="flop", hint="count", better="neither"),
-            Metric(tag="rate.flops", value=33554432 / time_s, unit="flop/s", hint="flop_rate", better="higher"),
+            Metric(
+                tag="rate.flops", value=33554432 / time_s, unit="flop/s", hint="flop_rate", better="higher"
+            ),
             Metric(tag="rate.bytes", value=786432 / time_s, unit="B/s", hint="byte_rate", better="higher"),
             Metric(tag="intensity", value=42.666, unit="flop/B", hint="ratio", better="neither"),
             Metric(tag="roofline", value=0.8123, unit="", hint="ratio", better="higher"),

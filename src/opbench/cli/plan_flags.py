@@ -50,7 +50,10 @@ def add_plan_flags(parser: Parser) -> None:
     """Add `--plan`, `--plan-file` and a flag for each knob."""
     group = parser.add_argument_group("how precisely to measure")
     group.add_argument(
-        "--plan", metavar="NAME", type=one_of("plan", PRESETS), help=f"{', '.join(PRESETS)} (default: default)"
+        "--plan",
+        metavar="NAME",
+        type=one_of("plan", PRESETS),
+        help=f"{', '.join(PRESETS)} (default: default)",
     )
     group.add_argument("--plan-file", metavar="FILE", help="knobs from a JSON or TOML file; flags go first")
     hints = get_type_hints(Plan)
@@ -61,7 +64,11 @@ def add_plan_flags(parser: Parser) -> None:
         names = [flag_of(field.name), *(["-w"] if field.name == "warmup_calls" else [])]
         if isinstance(field.default, bool):
             group.add_argument(
-                *names, dest=f"plan_{field.name}", action=argparse.BooleanOptionalAction, default=None, help=text
+                *names,
+                dest=f"plan_{field.name}",
+                action=argparse.BooleanOptionalAction,
+                default=None,
+                help=text,
             )
             continue
         convert, metavar = _conversion(field.name, hints[field.name])

@@ -1,4 +1,4 @@
-"""What a person asked `opbench run` for, as data: kept with the run, so that `--resume` needs only its name."""
+"""What a person asked `opbench run` for, as data: kept with the run, so that `--resume` needs no more."""
 
 from __future__ import annotations
 
@@ -94,12 +94,20 @@ def request_from(arguments: argparse.Namespace, resumed: Run | None = None) -> R
     try:
         request = msgspec.convert(base | given, Request)
     except msgspec.ValidationError as error:
-        raise OpbenchError(f"what run {resumed.run_id if resumed else ''} was asked for cannot be read: {error}") from None
+        raise OpbenchError(
+            f"what run {resumed.run_id if resumed else ''} was asked for cannot be read: {error}"
+        ) from None
     return _checked(request)
 
 
 def _checked(request: Request) -> Request:
-    ways = [name for name, there in zip(("SUITE", "--op", "--stmt"), (getattr(request, name) for name in _WORK), strict=True) if there]
+    ways = [
+        name
+        for name, there in zip(
+            ("SUITE", "--op", "--stmt"), (getattr(request, name) for name in _WORK), strict=True
+        )
+        if there
+    ]
     if not ways:
         raise UsageError("say what to measure: a suite (opbench list names some), --op NAME or --stmt CODE")
     if len(ways) > 1:
@@ -109,7 +117,9 @@ def _checked(request: Request) -> Request:
     if not request.stmt and (request.setup or request.global_setup):
         raise UsageError("--setup and --global-setup belong to --stmt")
     if request.suites and (request.directions or request.label):
-        raise UsageError("--direction and --label belong to --op and --stmt; to choose among the cases of a suite use --filter")
+        raise UsageError(
+            "--direction and --label belong to --op and --stmt; in a suite choose with --filter"
+        )
     return request
 
 

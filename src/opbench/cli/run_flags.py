@@ -16,16 +16,32 @@ def add_work_flags(parser: Parser) -> None:
     """Add what is measured: suites, an operator, a statement, and changes to all their cases."""
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="a file, or the name of a built-in suite")
     group = parser.add_argument_group("instead of a suite")
-    group.add_argument("--op", metavar="NAME", help="an operator such as torch.mm, F.gelu, nn.Linear, aten::add.Tensor")
     group.add_argument(
-        "--arg", dest="args", action="append", metavar="VALUE", help="an argument: 'float32[64,64]', 3, true, '[1, 2]'"
-    )
-    group.add_argument("--kwarg", dest="kwargs", action="append", metavar="NAME=VALUE", help="a keyword argument")
-    group.add_argument(
-        "--build-arg", dest="build_args", action="append", metavar="VALUE", help="an argument of the constructor"
+        "--op", metavar="NAME", help="an operator such as torch.mm, F.gelu, nn.Linear, aten::add.Tensor"
     )
     group.add_argument(
-        "--build-kwarg", dest="build_kwargs", action="append", metavar="NAME=VALUE", help="a keyword of the constructor"
+        "--arg",
+        dest="args",
+        action="append",
+        metavar="VALUE",
+        help="an argument: 'float32[64,64]', 3, true, '[1, 2]'",
+    )
+    group.add_argument(
+        "--kwarg", dest="kwargs", action="append", metavar="NAME=VALUE", help="a keyword argument"
+    )
+    group.add_argument(
+        "--build-arg",
+        dest="build_args",
+        action="append",
+        metavar="VALUE",
+        help="an argument of the constructor",
+    )
+    group.add_argument(
+        "--build-kwarg",
+        dest="build_kwargs",
+        action="append",
+        metavar="NAME=VALUE",
+        help="a keyword of the constructor",
     )
     group.add_argument("--stmt", metavar="CODE", help="a statement to measure")
     group.add_argument("--setup", metavar="CODE", help="code that runs once before it")
@@ -50,13 +66,17 @@ def add_work_flags(parser: Parser) -> None:
 def add_choice_flags(parser: Parser) -> None:
     """Add which cases, and what names may mean."""
     group = parser.add_argument_group("which cases")
-    group.add_argument("--filter", metavar="EXPR", help="only cases that match, as in 'torch.nn.*' or 'dtype:float16'")
+    group.add_argument(
+        "--filter", metavar="EXPR", help="only cases that match, as in 'torch.nn.*' or 'dtype:float16'"
+    )
     group.add_argument("--shuffle", type=whole, metavar="SEED", help="in random order")
     group.add_argument("--shard", type=shard, metavar="I/N", help="only the Ith of N parts of the suite")
     group.add_argument(
         "--operators", action="append", metavar="FILE|MODULE", help="Python code that registers operators"
     )
-    group.add_argument("--allow", action="append", metavar="PREFIX", help="also resolve names below this module")
+    group.add_argument(
+        "--allow", action="append", metavar="PREFIX", help="also resolve names below this module"
+    )
     group.add_argument("--allow-snippets", action="store_true", help="run code that stands in the suite")
 
 
@@ -78,7 +98,9 @@ def add_execution_flags(parser: Parser) -> None:
         help="measure there: a virtual environment, an interpreter, or a shell command that activates one",
     )
     group.add_argument("--repeat", type=positive, metavar="N", help="measure every case N times")
-    group.add_argument("--jobs", type=positive, metavar="N", help="measure N cases at a time, each on its own cores")
+    group.add_argument(
+        "--jobs", type=positive, metavar="N", help="measure N cases at a time, each on its own cores"
+    )
     group.add_argument("--oversubscribe", action="store_true", help="allow more threads than there are cores")
     group.add_argument(
         "--retries", type=_retries, metavar="STATUS=N,...", help="try again, as in timeout=1,crashed=2"
@@ -91,18 +113,24 @@ def add_run_flags(parser: Parser) -> None:
     group = parser.add_argument_group("what becomes of it")
     group.add_argument("--resume", metavar="RUN", help="do the cases that this run has not done")
     group.add_argument("--rerun-failed", metavar="RUN", help="do the cases of this run again that are not ok")
-    group.add_argument("--dry-run", action="store_true", help="say what would run, and how long it would take")
+    group.add_argument(
+        "--dry-run", action="store_true", help="say what would run, and how long it would take"
+    )
     add_store_flag(group)
     group.add_argument("--no-store", action="store_true", help="keep nothing")
     group.add_argument("--name", metavar="TEXT", help="what to call the run")
-    group.add_argument("--json", action="store_true", help="one JSON object for each row on stdout, and nothing else")
+    group.add_argument(
+        "--json", action="store_true", help="one JSON object for each row on stdout, and nothing else"
+    )
     group.add_argument("-o", "--output", metavar="FILE", help="write the full records as JSON Lines too")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
 def add_store_flag(parser: argparse._ActionsContainer) -> None:
     """Add which store."""
-    parser.add_argument("--store", metavar="PATH|URL", help="a file, or postgresql://... (default: see `store where`)")
+    parser.add_argument(
+        "--store", metavar="PATH|URL", help="a file, or postgresql://... (default: see `store where`)"
+    )
 
 
 def _environment(text: str) -> tuple[str, str]:

@@ -20,8 +20,12 @@ def add_arguments(parser: Parser) -> None:
     """The arguments of `opbench schema`."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "what", nargs="?", default="suite", type=one_of("schema", ("suite", "result", "run", "plan")),
-        metavar="suite|result|run|plan", help="what is described (default: suite)",
+        "what",
+        nargs="?",
+        default="suite",
+        type=one_of("schema", ("suite", "result", "run", "plan")),
+        metavar="suite|result|run|plan",
+        help="what is described (default: suite)",
     )
 
 
@@ -40,6 +44,6 @@ def schema_of(what: str) -> dict[str, Any]:
     from opbench.cases.plan import Plan
     from opbench.results.records import Measurement, Run
 
-    kind: type[msgspec.Struct] = {"result": Measurement, "run": Run, "plan": Plan}[what]
-    schema = msgspec.json.schema(kind)
+    kinds: dict[str, Any] = {"result": Measurement, "run": Run, "plan": Plan}
+    schema = msgspec.json.schema(kinds[what])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from opbench.reports.table import Line
 
-_PLAIN = {"±": "+-", "µ": "u", "×": "x", "–": "-", "…": ".", "·": ","}
+# As wide as what they stand for, so that columns stay columns.
+_PLAIN = {"±": "~", "µ": "u", "×": "x", "–": "-", "…": ".", "·": "|", "≥": ">"}
+_PLAIN |= {block: "#" for block in "▁▂▃▄▅▆▇█"}
 
 
 def prepare_streams() -> None:
@@ -87,7 +89,9 @@ def say_error(error: OpbenchError) -> None:
     """What is wrong, one line for each problem."""
     from opbench.reports.text import printable
 
-    messages = [str(problem) for problem in error.problems] if isinstance(error, DocumentError) else [str(error)]
+    messages = (
+        [str(problem) for problem in error.problems] if isinstance(error, DocumentError) else [str(error)]
+    )
     for message in messages:
         say(f"opbench: {printable(message)}")
 

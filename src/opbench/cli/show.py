@@ -27,12 +27,18 @@ EPILOG = """examples:
 def add_arguments(parser: Parser) -> None:
     """The arguments of `opbench show`."""
     parser.epilog = EPILOG
-    parser.add_argument("wanted", nargs="?", default="last", metavar="RUN", help="id, its beginning, or last (default)")
-    parser.add_argument("--case", metavar="ID", help="one row in full; the beginning of its case id is enough")
+    parser.add_argument(
+        "wanted", nargs="?", default="last", metavar="RUN", help="id, its beginning, or last (default)"
+    )
+    parser.add_argument(
+        "--case", metavar="ID", help="one row in full; the beginning of its case id is enough"
+    )
     parser.add_argument(
         "--status", action="append", type=one_of("status", STATUSES), metavar="STATUS", help="only these rows"
     )
-    parser.add_argument("--all-attempts", action="store_true", help="also rows that a later attempt took the place of")
+    parser.add_argument(
+        "--all-attempts", action="store_true", help="also rows that a later attempt took the place of"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object for each row")
     add_store_flag(parser)
 
@@ -64,7 +70,10 @@ def _only(rows: Iterator[Measurement], case: str, shown: Run) -> Iterator[Measur
             found.add(row.case_id)
             yield row
     if not found:
-        raise UsageError(f"run {shown.run_id} has no case whose id begins with {case!r} (see opbench show {shown.run_id} --json)")
+        raise UsageError(
+            f"run {shown.run_id} has no case whose id begins with {case!r} "
+            f"(see opbench show {shown.run_id} --json)"
+        )
 
 
 def _table(screen: Screen, shown: Run, rows: Iterator[Measurement]) -> None:
@@ -87,7 +96,10 @@ def _table(screen: Screen, shown: Run, rows: Iterator[Measurement]) -> None:
 def title(run: Run) -> list[tuple[str, str]]:
     """What a run was, in one line."""
     parts = [run.name, ", ".join(run.suites), f"plan {run.plan.name}", f"started {run.started_at}"]
-    return [(f"run {run.run_id}", "bold"), (f"  {printable(' · '.join(part for part in parts if part))}", "dim")]
+    return [
+        (f"run {run.run_id}", "bold"),
+        (f"  {printable(' · '.join(part for part in parts if part))}", "dim"),
+    ]
 
 
 def _missing(run: Run, summary: Summary) -> str:

@@ -7,7 +7,17 @@ import math
 import re
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s.]*)\s*", re.ASCII)
-_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "m": 60.0, "min": 60.0, "h": 3600.0}
+_SECONDS = {
+    "": 1.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ns": 1e-9,
+    "m": 60.0,
+    "min": 60.0,
+    "h": 3600.0,
+}
 _BYTES = {"": 1, "b": 1} | {
     f"{letter}{ending}": base ** (power + 1)
     for power, letter in enumerate("kmgt")
@@ -19,7 +29,9 @@ def duration_s(text: str) -> float:
     """Seconds from `2`, `2s`, `500ms`, `1.5min` or `1h`."""
     number, unit = _split(text, "a duration such as 2s, 500ms or 1.5min")
     if unit not in _SECONDS:
-        raise argparse.ArgumentTypeError(f"{text!r} has the unit {unit!r}; durations are in ns, us, ms, s, min or h")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} has the unit {unit!r}; durations are in ns, us, ms, s, min or h"
+        )
     return number * _SECONDS[unit]
 
 
@@ -27,8 +39,11 @@ def size_bytes(text: str) -> int:
     """Bytes from `4GiB`, `512M` (both powers of 1024), `4GB` (power of 1000) or a plain number."""
     number, unit = _split(text, "a size such as 4GiB or 512M")
     if unit.lower() not in _BYTES:
-        raise argparse.ArgumentTypeError(f"{text!r} has the unit {unit!r}; sizes are in B, KiB, MiB, GiB or TiB")
-    return round(number * _BYTES[unit.lower()])
+        raise argparse.ArgumentTypeError(
+            f"{text!r} has the unit {unit!r}; sizes are in B, KiB, MiB, GiB or TiB"
+        )
+    factor: int = _BYTES[unit.lower()]
+    return round(number * factor)
 
 
 def ratio(text: str) -> float:

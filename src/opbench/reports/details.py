@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -16,7 +17,11 @@ from opbench.results.records import Measurement, Metric
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _OUTPUT_LINES = 40
 _BINS = 16
-_FLAGS = ((1, "involuntary context switch"), (2, "CPU time far below wall time"), (4, "time stolen by the host"))
+_FLAGS = (
+    (1, "involuntary context switch"),
+    (2, "CPU time far below wall time"),
+    (4, "time stolen by the host"),
+)
 
 
 def details(row: Measurement, width: int) -> Iterator[Line]:
@@ -30,7 +35,9 @@ def details(row: Measurement, width: int) -> Iterator[Line]:
     yield _field("where", printable(_where(row)))
     yield [*_field("status", ""), (row.status.replace("_", " "), "green" if row.status == "ok" else "red")]
     if row.duration_s:
-        yield _field("took", f"{fmt.elapsed(row.duration_s)} in all, from {printable(row.started_at) or 'unknown'}")
+        yield _field(
+            "took", f"{fmt.elapsed(row.duration_s)} in all, from {printable(row.started_at) or 'unknown'}"
+        )
     if row.reason:
         yield from _section("Reason")
         for line in printable_lines(row.reason, _OUTPUT_LINES):
@@ -58,7 +65,7 @@ def spark(values: Sequence[float], cells: int) -> str:
     low, high = min(values), max(values)
     cells = min(cells, len(values))
     edges = [len(values) * cell // cells for cell in range(cells + 1)]
-    tops = [max(values[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    tops = [max(values[start:end]) for start, end in pairwise(edges)]
     span = high - low
     return "".join(_BLOCKS[1 + round((top - low) / span * 7)] if span else _BLOCKS[4] for top in tops)
 
@@ -80,8 +87,13 @@ def _metrics(metrics: Sequence[Metric]) -> Iterator[Line]:
     for metric, text in zip(metrics, texts, strict=True):
         parts = [f"n={len(metric.samples)}"] if metric.samples else []
         if metric.interval is not None:
-            low, high = (fmt.by_hint(end, metric.hint, metric.unit) for end in (metric.interval.low, metric.interval.high))
-            parts.insert(0, f"{low.strip()} to {high.strip()} with {metric.interval.confidence * 100:.4g}% confidence")
+            low, high = (
+                fmt.by_hint(end, metric.hint, metric.unit)
+                for end in (metric.interval.low, metric.interval.high)
+            )
+            parts.insert(
+                0, f"{low.strip()} to {high.strip()} with {metric.interval.confidence * 100:.4g}% confidence"
+            )
         # A scaled number such as 262 KiB hides the exact one, which some people came for.
         elif metric.hint in ("bytes", "flop_rate", "byte_rate") and isinstance(metric.value, int):
             parts.append(f"{metric.value:,} {metric.unit}")
@@ -97,11 +109,21 @@ def _samples(time: Metric, width: int) -> Iterator[Line]:
     ordered = sorted(samples)
     yield from _section(f"Samples of time ({len(samples)})")
     yield [("  in order  ", "dim"), (spark(samples, width - 12), "cyan")]
-    named = (("min", 0.0), ("5%", 0.05), ("25%", 0.25), ("median", 0.5), ("75%", 0.75), ("95%", 0.95), ("max", 1.0))
+    named = (
+        ("min", 0.0),
+        ("5%", 0.05),
+        ("25%", 0.25),
+        ("median", 0.5),
+        ("75%", 0.75),
+        ("95%", 0.95),
+        ("max", 1.0),
+    )
     quantiles = [f"{name} {fmt.duration(quantile(ordered, share))}" for name, share in named]
     yield from ([(f"  {part}", "")] for part in wrap("   ".join(quantiles), width - 2))
     disturbed = [
-        f"{count} with {meaning}" for bit, meaning in _FLAGS if (count := sum(1 for flag in time.flags if flag & bit))
+        f"{count} with {meaning}"
+        for bit, meaning in _FLAGS
+        if (count := sum(1 for flag in time.flags if flag & bit))
     ]
     if disturbed:
         yield [(f"  disturbed: {', '.join(disturbed)}", "yellow")]
@@ -133,7 +155,11 @@ def _histogram(ordered: Sequence[float], width: int) -> Iterator[Line]:
             continue
         bar = "█" * max(round(count / most * cells), 1 if count else 0)
         sign = "≥" if index == bins else " "
-        yield [(f"  {sign}{right(fmt.duration(low + index * step), 9)} ", "dim"), (bar, "cyan"), (f" {count}", "dim")]
+        yield [
+            (f"  {sign}{right(fmt.duration(low + index * step), 9)} ", "dim"),
+            (bar, "cyan"),
+            (f" {count}", "dim"),
+        ]
 
 
 def _output(row: Measurement) -> Iterator[Line]:

@@ -27,6 +27,17 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{rounded:.{max(decimals, 0)}f}"
 
 
+def fitted(value: float, width: int, decimals: int | None = None) -> str:
+    """The number in so many cells: three significant digits or so many decimals, fewer if need be."""
+    text = significant(value) if decimals is None else f"{value:.{decimals}f}"
+    if len(text) <= width or not math.isfinite(value):
+        return text
+    if abs(value) < 1:
+        return f"{value:.{max(width - 2, 0)}f}"
+    whole = f"{value:.0f}"
+    return whole if len(whole) <= width else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
+
+
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> tuple[str, str]:
     rounded = float(f"{value:.{digits - 1}e}") if math.isfinite(value) else value
     for factor, unit in steps:
@@ -88,7 +99,9 @@ _BY_HINT: dict[Hint, Callable[[float, str], str]] = {
     "duration": lambda value, unit: duration(value),
     "bytes": lambda value, unit: size(value),
     "count": lambda value, unit: count(value),
-    "ratio": lambda value, unit: ratio(value) if unit in ("", "1", "ratio") else f"{significant(value)} {unit}",
+    "ratio": lambda value, unit: (
+        ratio(value) if unit in ("", "1", "ratio") else f"{significant(value)} {unit}"
+    ),
     "rate": rate,
     "flop_rate": lambda value, unit: rate(value, "FLOP/s"),
     "byte_rate": lambda value, unit: rate(value, "B/s"),

@@ -82,11 +82,15 @@ class Summary:
         ]
         return ", ".join(parts)
 
-    def closing(self, *, elapsed_s: float, run: Run | None, kept_in: str, interrupted: bool) -> Iterator[Line]:
+    def closing(
+        self, *, elapsed_s: float, run: Run | None, kept_in: str, interrupted: bool
+    ) -> Iterator[Line]:
         """How it ended, where it is kept and what to type next."""
         yield []
         end = " (interrupted)" if interrupted else ""
-        yield [(f"{self.counts()} in {elapsed(elapsed_s)}{end}", "bold" if not self.not_ok else "bold yellow")]
+        yield [
+            (f"{self.counts()} in {elapsed(elapsed_s)}{end}", "bold" if not self.not_ok else "bold yellow")
+        ]
         if run is None or not kept_in:
             yield [("Nothing was kept (--no-store).", "dim")]
             return

@@ -5,8 +5,11 @@ A line is a list of (text, style) pieces, so one piece of code serves colour ter
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+from rich.cells import cell_len
 
 from opbench.reports import format as fmt
 from opbench.reports.inputs import describe_inputs, describe_variant, short_op
@@ -16,9 +19,12 @@ from opbench.results.records import Measurement
 
 Line = list[tuple[str, str]]
 
-# From here on, the name and the inputs of a case stand side by side; below, one above the other.
-WIDE = 120
+# From FULL on there is room for long names; below SIDE_BY_SIDE, inputs stand under the name, not beside it.
+FULL = 150
+SIDE_BY_SIDE = 110
 NARROWEST = 60
+# A pipe has no width, but no cell is worth more than this.
+LONGEST_CELL = 100
 _DIRECTIONS = {
     "forward": ("forward", "fwd"),
     "backward": ("backward", "bwd"),
@@ -28,47 +34,51 @@ _DIRECTIONS = {
 
 @dataclass(frozen=True)
 class Column:
-    """One number of a row. `narrow` is the title and the width where space is short."""
+    """One number of a row. `short` is its title and width where space is short."""
 
     title: str
     width: int
-    narrow: tuple[str, int]
-    cell: Callable[[Measurement], str]
+    short: tuple[str, int]
+    cell: Callable[[Measurement, int], str]
 
 
-def _scaled(tag: str, factor: float) -> Callable[[Measurement], str]:
-    def cell(row: Measurement) -> str:
+def _scaled(tag: str, factor: float) -> Callable[[Measurement, int], str]:
+    def cell(row: Measurement, width: int) -> str:
         metric = row.metric(tag)
         if metric is None or metric.value is None:
             return ""
-        return fmt.significant(metric.value / factor, 3)
+        return fmt.fitted(metric.value / factor, width)
 
     return cell
 
 
-def _hinted(tag: str) -> Callable[[Measurement], str]:
-    def cell(row: Measurement) -> str:
+def _hinted(tag: str) -> Callable[[Measurement, int], str]:
+    def cell(row: Measurement, width: int) -> str:
         metric = row.metric(tag)
         return "" if metric is None or metric.value is None else fmt.metric_text(metric)
 
     return cell
 
 
-def _reach(row: Measurement) -> str:
+def _reach(row: Measurement, width: int) -> str:
     time = row.metric("time")
     reach = fmt.spread(time) if time else None
-    return "" if reach is None else f"±{reach * 100:.{0 if reach >= 0.9995 else 1}f}%"
+    if reach is None or not math.isfinite(reach):
+        return ""
+    return f"±{fmt.fitted(reach * 100, width - 2, decimals=1)}%"
 
 
-def _samples(row: Measurement) -> str:
+def _samples(row: Measurement, width: int) -> str:
     time = row.metric("time")
     return str(len(time.samples)) if time and time.samples else ""
 
 
-def _percent(tag: str) -> Callable[[Measurement], str]:
-    def cell(row: Measurement) -> str:
+def _percent(tag: str) -> Callable[[Measurement, int], str]:
+    def cell(row: Measurement, width: int) -> str:
         metric = row.metric(tag)
-        return "" if metric is None or metric.value is None else f"{metric.value * 100:.0f}%"
+        if metric is None or metric.value is None or not math.isfinite(metric.value):
+            return ""
+        return f"{fmt.fitted(metric.value * 100, width - 1, decimals=0)}%"
 
     return cell
 
@@ -86,30 +96,50 @@ NUMBERS = (
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything stands. `repeat_names` writes them on each row, for programs that take lines apart."""
+    """Where everything stands. `whole` repeats names on each row and cuts nothing, for what reads a pipe."""
 
-    wide: bool
+    short: bool
+    stacked: bool
     name_width: int
     inputs_width: int
-    repeat_names: bool
+    whole: bool = False
 
     @property
     def gap(self) -> str:
         """What stands between two columns."""
-        return "  " if self.wide else " "
+        return " " if self.stacked else "  "
+
+    @property
+    def direction_width(self) -> int:
+        """Cells for the direction."""
+        return 3 if self.short else 8
+
+    def title_of(self, column: Column) -> tuple[str, int]:
+        """Title and width of a column."""
+        return column.short if self.short else (column.title, column.width)
+
+    def cell(self, text: str, width: int) -> str:
+        """A text flush left: cut, or in a pipe as long as it is."""
+        return left(text, max(width, min(cell_len(text), LONGEST_CELL)) if self.whole else width)
 
 
 def layout_for(width: int | None) -> Layout:
     """The layout for so many columns; None for a pipe, where a line may be as long as it likes."""
     if width is None:
-        return Layout(True, 32, 40, repeat_names=True)
-    if width < WIDE:
-        taken = 4 + TIME.width + sum(1 + column.narrow[1] for column in NUMBERS) + 4
-        return Layout(False, max(width, NARROWEST) - taken, 0, repeat_names=False)
-    taken = 2 + 8 + 2 + TIME.width + sum(2 + column.width for column in NUMBERS) + 4
-    free = min(width, 180) - taken - 2
+        return Layout(short=False, stacked=False, name_width=32, inputs_width=36, whole=True)
+    if width < SIDE_BY_SIDE:
+        return Layout(True, True, max(width, NARROWEST) - _taken(Layout(True, True, 0, 0)), 0)
+    short = width < FULL
+    free = min(width, 180) - _taken(Layout(short, False, 0, 0)) - 2
     name_width = min(max(free * 2 // 5, 20), 40)
-    return Layout(True, name_width, free - name_width, repeat_names=False)
+    return Layout(short, False, name_width, free - name_width)
+
+
+def _taken(layout: Layout) -> int:
+    gap = len(layout.gap)
+    numbers = sum(gap + layout.title_of(column)[1] for column in (TIME, *NUMBERS))
+    # The last four cells are for marks.
+    return gap + layout.direction_width + numbers + 4
 
 
 class Table:
@@ -124,39 +154,46 @@ class Table:
 
     def header(self) -> Line:
         """The titles of the columns."""
-        wide = self.layout.wide
-        titles = [left("operator", self.layout.name_width)]
-        if wide:
-            titles.append(left("inputs", self.layout.inputs_width))
-        titles.append(left("", 8 if wide else 3))
-        titles.append(right(TIME.title, TIME.width))
-        for column in NUMBERS:
-            titles.append(right(*((column.title, column.width) if wide else column.narrow)))
-        return [(self.layout.gap.join(titles), "bold")]
+        layout = self.layout
+        titles = [left("operator", layout.name_width)]
+        if not layout.stacked:
+            titles.append(left("inputs", layout.inputs_width))
+        titles.append(" " * layout.direction_width)
+        titles += [right(*layout.title_of(column)) for column in (TIME, *NUMBERS)]
+        return [(layout.gap.join(titles), "bold underline")]
+
+    def fit(self, layout: Layout) -> Iterator[Line]:
+        """Go on in another layout, from a header of its own on; nothing when it is the same."""
+        if layout != self.layout:
+            yield from self._flush()
+            self._group = None
+            self.layout = layout
+            yield self.header()
 
     def row(self, row: Measurement) -> Iterator[Line]:
         """The lines that this row completes."""
         layout = self.layout
         name, inputs = self._names(row)
-        if self._group == (name, inputs):
-            first, second = ("", self._pending) if not layout.wide else ("", "")
-            self._pending = ""
-        else:
-            yield from self._flush()
-            self._group = (name, inputs)
-            first, second = name, inputs
-        repeated = layout.repeat_names
-        line: Line = []
-        if layout.wide:
-            line.append((left(name if repeated else first, layout.name_width), "bold"))
-            line.append((layout.gap + left(inputs if repeated else second, layout.inputs_width), "dim"))
-        elif first:
-            line.append((left(first, layout.name_width), "bold"))
-            self._pending = f" {inputs}" if inputs else ""
-        else:
-            line.append((left(second, layout.name_width), "dim"))
-        line += self._numbers(row)
-        yield line
+        before = self._group
+        self._group = (name, inputs)
+        if layout.stacked:
+            if before == self._group:
+                first = (left(self._pending, layout.name_width), "dim")
+                self._pending = ""
+            else:
+                yield from self._flush()
+                first = (left(name, layout.name_width), "bold")
+                self._pending = f" {inputs}" if inputs else ""
+            yield [first, *self._numbers(row)]
+            return
+        if not layout.whole and before is not None and before[0] == name:
+            name = ""
+            inputs = "" if before == self._group else inputs
+        yield [
+            (layout.cell(name, layout.name_width), "bold"),
+            (layout.gap + layout.cell(inputs, layout.inputs_width), "dim"),
+            *self._numbers(row),
+        ]
 
     def close(self) -> Iterator[Line]:
         """What is left when no more rows come: the rest of the last one, and what the signs mean."""
@@ -171,10 +208,9 @@ class Table:
         """What ± and the letters behind the rows mean, as far as they were used."""
         lines: list[Line] = []
         if self.confidence is not None:
-            percent = f"{self.confidence * 100:.4g}%"
-            lines.append(
-                [(f"time is the median; ± the wider side of its confidence interval ({percent} or more)", "dim")]
-            )
+            confidence = f"{self.confidence * 100:.4g}%"
+            text = f"time is the median of n samples; ± reaches to the far end of its {confidence} interval"
+            lines.append([(text, "dim")])
         for letter, code, times, message in self.marks.entries():
             many = f" ({times} rows)" if times > 1 else ""
             lines.append([(f"{letter:>2}", "yellow"), (f"  {code}{many}: {message}", "dim")])
@@ -182,7 +218,7 @@ class Table:
 
     def _names(self, row: Measurement) -> tuple[str, str]:
         case = row.case
-        name = case.name if self.layout.wide else short_op(case.name)
+        name = short_op(case.name) if self.layout.short else case.name
         variant = [
             describe_variant(case),
             "" if row.environment == "this" else row.environment,
@@ -193,9 +229,9 @@ class Table:
         return printable(name), printable(" · ".join(part for part in parts if part))
 
     def _numbers(self, row: Measurement) -> Line:
-        wide, gap = self.layout.wide, self.layout.gap
-        long, short = _DIRECTIONS[row.case.direction]
-        line: Line = [(gap + (left(long, 8) if wide else left(short, 3)), "")]
+        layout, gap = self.layout, self.layout.gap
+        direction = _DIRECTIONS[row.case.direction][1 if layout.short else 0]
+        line: Line = [(gap + left(direction, layout.direction_width), "")]
         if row.status != "ok":
             line.append((f"{gap}{right(row.status.replace('_', ' '), TIME.width)}", "red"))
             return line
@@ -203,9 +239,10 @@ class Table:
         if time is not None and time.interval is not None:
             least = time.interval.confidence
             self.confidence = least if self.confidence is None else min(self.confidence, least)
-        line.append((gap + right(TIME.cell(row), TIME.width), "bold green"))
-        numbers = (right(column.cell(row), column.width if wide else column.narrow[1]) for column in NUMBERS)
-        line.append((gap + gap.join(numbers), ""))
+        line.append((gap + right(TIME.cell(row, TIME.width), TIME.width), "bold green"))
+        for column in NUMBERS:
+            width = layout.title_of(column)[1]
+            line.append((gap + right(column.cell(row, width), width), ""))
         marks = self.marks.of(row)
         if marks:
             line.append((f" {marks}", "yellow"))

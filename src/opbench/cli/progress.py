@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TextIO
+from typing import IO, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -23,7 +23,9 @@ SECONDS_BETWEEN_LINES = 5.0
 
 def standing_text(standing: Standing) -> str:
     """How far a run is, as `12/30, 1 not ok, 20 s to go`."""
-    parts = [f"{standing.done}/{standing.expected}" if standing.expected is not None else f"{standing.done} done"]
+    parts = [
+        f"{standing.done}/{standing.expected}" if standing.expected is not None else f"{standing.done} done"
+    ]
     if standing.not_ok:
         parts.append(f"{standing.not_ok} not ok")
     if standing.eta_s is not None and standing.done != standing.expected:
@@ -34,7 +36,7 @@ def standing_text(standing: Standing) -> str:
 class Quiet:
     """Shows only notices."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
 
     def __enter__(self) -> Quiet:
@@ -59,7 +61,7 @@ class Quiet:
 class Lines(Quiet):
     """A line every few seconds, and one for the last row."""
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(stream)
         self._clock = clock
         self._last = clock()
@@ -72,7 +74,9 @@ class Lines(Quiet):
         self._last = now
         case = row.case
         took = row.metric("time")
-        result = metric_text(took) if took is not None and row.status == "ok" else row.status.replace("_", " ")
+        result = (
+            metric_text(took) if took is not None and row.status == "ok" else row.status.replace("_", " ")
+        )
         name = shorten(printable(f"{case.name} {describe_inputs(case)}".rstrip()), 60)
         print(f"[{standing_text(progress)}] {name} {case.direction}: {result}", file=self._stream, flush=True)
 
@@ -117,5 +121,7 @@ class Bar(Quiet):
         self.console.print(f"opbench: {printable(message)}", markup=False, highlight=False, soft_wrap=True)
 
     def _show(self, standing: Standing, case: str | None) -> None:
-        fields = {"standing": standing_text(standing)} | ({} if case is None else {"case": case})
+        fields: dict[str, Any] = {"standing": standing_text(standing)}
+        if case is not None:
+            fields["case"] = case
         self._bar.update(self._task, completed=standing.done, total=standing.expected, **fields)
