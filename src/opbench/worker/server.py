@@ -104,9 +104,12 @@ def _prepare(terms: dict[str, Any]) -> dict[str, Any]:
 
 
 def _serve(connection: socket.socket, terms: dict[str, Any]) -> None:
+    from opbench.worker.rehearsal import rehearse
+
     allow = tuple(terms.get("allow", ()))
     forks = terms["isolation"] == "fork"
     if forks:
+        rehearse(terms["framework"], terms["num_threads"])
         system.adopt_orphans()
         # What exists now is never garbage; with the collector kept off it, its pages stay shared.
         gc.collect()
