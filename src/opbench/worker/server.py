@@ -83,7 +83,9 @@ def _prepare(terms: dict[str, Any]) -> dict[str, Any]:
         for module in terms.get("preload", ()):
             importlib.import_module(module)
     except BaseException as error:
-        hello["error"] = f"{terms['framework']} cannot be imported: {type(error).__name__}: {error}"
+        hello["error"] = (
+            f"{terms['framework']} cannot be imported by {sys.executable}: {type(error).__name__}: {error}"
+        )
         return hello
     hello["framework"] = {**describe(terms["framework"]), "import_s": time.perf_counter() - started}
 
