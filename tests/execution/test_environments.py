@@ -39,7 +39,9 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_virtual_environment_without_opbench(foreign: Path) -> None:
     python = str(foreign / "bin" / "python")
-    missing = "import importlib.util as u, sys; sys.exit(any(map(u.find_spec, ('opbench', 'msgspec', 'rich'))))"
+    missing = (
+        "import importlib.util as u, sys; sys.exit(any(map(u.find_spec, ('opbench', 'msgspec', 'rich'))))"
+    )
     assert subprocess.run([python, "-c", missing], check=False).returncode == 0
     with Worker(parse_environment("foreign", str(foreign)), num_threads=1) as worker:
         hello = worker.start()
@@ -69,7 +71,9 @@ def test_a_command_that_fails_is_quoted() -> None:
 def test_an_interpreter_without_the_framework(tmp_path: Path) -> None:
     venv.create(tmp_path / "empty", symlinks=True)
     worker = Worker(parse_environment("empty", str(tmp_path / "empty")), num_threads=1)
-    with pytest.raises(WorkerError, match="torch cannot be imported by .*empty/bin/python: ModuleNotFoundError"):
+    with pytest.raises(
+        WorkerError, match=r"torch cannot be imported by .*empty/bin/python: ModuleNotFoundError"
+    ):
         worker.start()
 
 
@@ -79,7 +83,7 @@ def test_a_program_that_is_no_worker(tmp_path: Path, script: str) -> None:
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     worker = Worker(parse_environment("odd", str(program)), num_threads=1)
-    with pytest.raises(WorkerError, match="(exit code [03]: hello|signal 9)"):
+    with pytest.raises(WorkerError, match=r"(exit code [03]: hello|signal 9)"):
         worker.start()
 
 
