@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
 import pytest
 
 from opbench.cases import values
 from opbench.cases.identity import case_id
 from opbench.cases.model import Arguments, Case
+from opbench.reports.table import Line
 from opbench.results.records import Caution, Interval, Measurement, Metric, Output
 
 
@@ -107,6 +112,21 @@ def rows() -> list[Measurement]:
         unmeasured(
             Case(op="torch.linalg.cholesky", args=(a_tensor(4, 3),)),
             "failed",
-            "RuntimeError: linalg.cholesky: A must be batches of square matrices, but they are 4 by 3 matrices",
+            "RuntimeError: linalg.cholesky: A must be batches of square matrices, "
+            "but they are 4 by 3 matrices",
         ),
     ]
+
+
+@pytest.fixture
+def golden() -> Callable[[str, Iterable[Line]], None]:
+    """Compare lines with a file that a person has looked at; OPBENCH_GOLDEN=write makes it anew."""
+
+    def compare(name: str, lines: Iterable[Line]) -> None:
+        text = "".join("".join(piece for piece, _ in line).rstrip() + "\n" for line in lines)
+        file = Path(__file__).parent / "golden" / f"{name}.txt"
+        if os.environ.get("OPBENCH_GOLDEN") == "write":
+            file.write_text(text, encoding="utf-8")
+        assert text == file.read_text(encoding="utf-8")
+
+    return compare

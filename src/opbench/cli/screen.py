@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # As wide as what they stand for, so that columns stay columns.
 _PLAIN = {"±": "~", "µ": "u", "×": "x", "–": "-", "…": ".", "·": "|", "≥": ">"}
-_PLAIN |= {block: "#" for block in "▁▂▃▄▅▆▇█"}
+_PLAIN |= dict.fromkeys("▁▂▃▄▅▆▇█", "#")
 
 
 def prepare_streams() -> None:

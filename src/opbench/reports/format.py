@@ -68,13 +68,13 @@ def elapsed(seconds: float) -> str:
 
 def size(size_bytes: float) -> str:
     """Bytes as `256 KiB`."""
-    if abs(size_bytes) < 1024:
-        return f"{size_bytes:g} B"
-    number, unit = _scaled(size_bytes, _SIZES, 3)
-    # 1023.9 KiB rounds to 1020 with three digits; four are needed between 1000 and 1024.
-    if len(number) > 3 and "." not in number:
-        number, unit = _scaled(size_bytes, _SIZES, 4)
-    return f"{number} {unit}"
+    if not abs(size_bytes) >= 1024:
+        return f"{size_bytes:.4g} B"
+    # 1023.6 KiB shows as 1.00 MiB.
+    factor, unit = next(step for step in _SIZES if abs(size_bytes) >= step[0] * (1 - 0.5 / 1024))
+    value = size_bytes / factor
+    # Between 1000 and 1024 three digits are not enough.
+    return f"{value:.0f} {unit}" if abs(value) >= 999.5 else f"{significant(value)} {unit}"
 
 
 def count(value: float) -> str:

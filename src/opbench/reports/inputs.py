@@ -77,7 +77,8 @@ def describe_value(value: values.AnyValue) -> str:
             return f"{value.value_range[0]}..{value.value_range[1]}"
         return str(value.value)
     if isinstance(value, values.Complex):
-        return f"{value.real}+{value.imag}j"
+        imag = str(value.imag)
+        return f"{value.real}{'' if imag.startswith('-') else '+'}{imag}j"
     if isinstance(value, values.Str):
         return repr(value.value)
     if isinstance(value, values.DType):

@@ -22,7 +22,10 @@ Line = list[tuple[str, str]]
 # From FULL on there is room for long names; below SIDE_BY_SIDE, inputs stand under the name, not beside it.
 FULL = 150
 SIDE_BY_SIDE = 110
-NARROWEST = 60
+NARROWEST = 50
+# So many cells at least for the name, at the cost of the columns that people miss least, in this order.
+LEAST_NAME = 22
+EXPENDABLE = ("of roof", "n", "GB/s", "GFLOP/s")
 # A pipe has no width, but no cell is worth more than this.
 LONGEST_CELL = 100
 _DIRECTIONS = {
@@ -100,9 +103,10 @@ class Layout:
 
     short: bool
     stacked: bool
-    name_width: int
-    inputs_width: int
+    name_width: int = 0
+    inputs_width: int = 0
     whole: bool = False
+    columns: tuple[Column, ...] = NUMBERS
 
     @property
     def gap(self) -> str:
@@ -128,16 +132,26 @@ def layout_for(width: int | None) -> Layout:
     if width is None:
         return Layout(short=False, stacked=False, name_width=32, inputs_width=36, whole=True)
     if width < SIDE_BY_SIDE:
-        return Layout(True, True, max(width, NARROWEST) - _taken(Layout(True, True, 0, 0)), 0)
+        return _stacked(max(width, NARROWEST))
     short = width < FULL
-    free = min(width, 180) - _taken(Layout(short, False, 0, 0)) - 2
+    free = min(width, 180) - _taken(Layout(short, stacked=False)) - 2
     name_width = min(max(free * 2 // 5, 20), 40)
     return Layout(short, False, name_width, free - name_width)
 
 
+def _stacked(width: int) -> Layout:
+    columns = NUMBERS
+    for title in ("", *EXPENDABLE):
+        columns = tuple(column for column in columns if column.title != title)
+        name_width = width - _taken(Layout(True, True, columns=columns))
+        if name_width >= LEAST_NAME:
+            break
+    return Layout(True, True, name_width, columns=columns)
+
+
 def _taken(layout: Layout) -> int:
     gap = len(layout.gap)
-    numbers = sum(gap + layout.title_of(column)[1] for column in (TIME, *NUMBERS))
+    numbers = sum(gap + layout.title_of(column)[1] for column in (TIME, *layout.columns))
     # The last four cells are for marks.
     return gap + layout.direction_width + numbers + 4
 
@@ -159,7 +173,7 @@ class Table:
         if not layout.stacked:
             titles.append(left("inputs", layout.inputs_width))
         titles.append(" " * layout.direction_width)
-        titles += [right(*layout.title_of(column)) for column in (TIME, *NUMBERS)]
+        titles += [right(*layout.title_of(column)) for column in (TIME, *layout.columns)]
         return [(layout.gap.join(titles), "bold underline")]
 
     def fit(self, layout: Layout) -> Iterator[Line]:
@@ -240,7 +254,7 @@ class Table:
             least = time.interval.confidence
             self.confidence = least if self.confidence is None else min(self.confidence, least)
         line.append((gap + right(TIME.cell(row, TIME.width), TIME.width), "bold green"))
-        for column in NUMBERS:
+        for column in layout.columns:
             width = layout.title_of(column)[1]
             line.append((gap + right(column.cell(row, width), width), ""))
         marks = self.marks.of(row)
