@@ -58,8 +58,8 @@ def plain_errors(location: Location, opening: bool = False) -> Iterator[None]:
     """Turn errors of the database into ones that say what to do."""
     try:
         yield
-    except SQLAlchemyError as error:
-        cause = str(error.orig if isinstance(error, DBAPIError) else error).strip()
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        cause = location.without_secrets(str(error.orig if isinstance(error, DBAPIError) else error).strip())
         message = next((said for known, said in _KNOWN.items() if known in cause), None)
         told = f"{location}: {message}" if message else f"the store {location} cannot be used: {cause}"
         raise (UsageError if opening else OpbenchError)(told) from error
@@ -69,7 +69,7 @@ _KNOWN = {
     "file is not a database": "this file is not a store (not an SQLite database)",
     "malformed": "the store is damaged; sqlite3's .recover may save what is readable",
     "readonly database": "the store cannot be written: the file or its folder is read-only",
-    "unable to open database file": "the store cannot be opened: may you read and write the file and its folder?",
+    "unable to open database file": "the store cannot be opened: may you read and write it and its folder?",
     "disk is full": "the disk is full",
     "database is locked": f"another program has kept the store locked for {BUSY_TIMEOUT_S:.0f} seconds",
 }
@@ -78,10 +78,16 @@ _KNOWN = {
 def _sqlite(location: Location) -> Engine:
     path = location.path
     assert path is not None
-    if path.is_dir():
-        raise UsageError(f"{path}: the store must be a file, and this is a folder")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent} to keep the store in")
+    try:
+        if location.is_default:
+            # The XDG specification asks for these rights.
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.is_dir():
+            raise UsageError(f"{path}: the store must be a file, and this is a folder")
+        if not path.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {path.parent} to keep the store in")
+    except OSError as error:
+        raise UsageError(f"{path}: the store cannot be kept there: {error.strerror}") from error
     engine = sqlalchemy.create_engine(location.url, connect_args={"timeout": BUSY_TIMEOUT_S})
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -122,7 +128,10 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _postgresql(location: Location) -> Engine:
-    options = {"connect_timeout": CONNECT_TIMEOUT_S, "client_encoding": "utf8", **location.url.query}
+    given = {
+        key: text if isinstance(text, str) else ",".join(text) for key, text in location.url.query.items()
+    }
+    options = {"connect_timeout": CONNECT_TIMEOUT_S, **given, "client_encoding": "utf8"}
     return sqlalchemy.create_engine(location.url.set(query={}), connect_args=options, pool_pre_ping=True)
 
 
@@ -161,6 +170,25 @@ def _version(connection: Connection) -> int | None:
         return None
     value = connection.execute(select(meta.c.value).where(meta.c.key == "version")).scalar()
     return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
+def vacuum(engine: Engine) -> None:
+    """Give unused space back to the file system. Needs a moment without writers."""
+    # Neither database can do this inside a transaction, and SQLAlchemy begins one by itself for SQLite.
+    if engine.dialect.name == "sqlite":
+        raw = engine.raw_connection()
+        try:
+            cursor = raw.cursor()
+            cursor.execute("VACUUM")
+            # What was written now lies in the log, until it is moved to the file and cut off.
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            cursor.close()
+        finally:
+            raw.close()
+        return
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        for table in metadata.sorted_tables:
+            connection.exec_driver_sql(f"VACUUM (ANALYZE) {table.name}")
 
 
 def file_size_bytes(location: Location) -> int | None:

@@ -19,13 +19,28 @@ FILE_NAME = "opbench.sqlite"
 
 @dataclass(frozen=True)
 class Location:
-    """A database. `path` is its file, for SQLite."""
+    """A database. `path` is its file, for SQLite; the folder of the default one is made when missing."""
 
     url: sqlalchemy.URL
     path: Path | None
+    is_default: bool = False
 
     def __str__(self) -> str:
-        return str(self.path) if self.path else self.url.render_as_string(hide_password=True)
+        return str(self.path) if self.path else self.shown_url
+
+    @property
+    def shown_url(self) -> str:
+        """The URL for people to see: without its secrets."""
+        hidden = {key: "***" for key in self.url.query if "password" in key.lower()}
+        return self.url.update_query_dict(hidden).render_as_string(hide_password=True)
+
+    def without_secrets(self, text: str) -> str:
+        """A text with the URL's passwords blotted out."""
+        secrets = [self.url.password, *(v for k, v in self.url.query.items() if "password" in k.lower())]
+        for secret in secrets:
+            if isinstance(secret, str) and secret:
+                text = text.replace(secret, "***")
+        return text
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -44,9 +59,9 @@ def locate(
     if not text:
         if path_or_url is not None:
             raise UsageError("the store must be a file or a database URL, not an empty text")
-        return _file(data_folder(environ) / FILE_NAME)
+        return _file(data_folder(environ) / FILE_NAME, is_default=True)
     if "://" not in text:
-        return _file(Path(text).expanduser())
+        return _file(_expanded(text))
     try:
         url = sqlalchemy.make_url(text)
     except (ArgumentError, ValueError):
@@ -60,7 +75,7 @@ def _database(url: sqlalchemy.URL) -> Location:
     if backend == "sqlite":
         if not url.database or url.database == ":memory:" or url.query:
             raise UsageError("a SQLite store needs a file and no options, as in sqlite:///results.sqlite")
-        return _file(Path(url.database))
+        return _file(_expanded(url.database))
     if backend not in ("postgresql", "postgres"):
         raise UsageError(f"stores are SQLite files or postgresql:// URLs, not {url.drivername}://")
     if importlib.util.find_spec("psycopg") is None:
@@ -68,7 +83,16 @@ def _database(url: sqlalchemy.URL) -> Location:
     return Location(url.set(drivername="postgresql+psycopg"), None)
 
 
-def _file(path: Path) -> Location:
+def _expanded(text: str) -> Path:
+    if "\0" in text:
+        raise UsageError("the path of a store cannot contain a NUL character")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # ~name of a user who is not there
+        return Path(text)
+
+
+def _file(path: Path, is_default: bool = False) -> Location:
     # A store is used for long; a later change of the working directory must not move it.
     path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
-    return Location(sqlalchemy.URL.create("sqlite+pysqlite", database=str(path)), path)
+    return Location(sqlalchemy.URL.create("sqlite+pysqlite", database=str(path)), path, is_default)

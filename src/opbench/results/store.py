@@ -11,21 +11,27 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 import msgspec
-from sqlalchemy import Connection, Engine, and_, delete, exists, func, insert, select, text, update
+from sqlalchemy import Connection, Engine, and_, exists, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
-from opbench.cases.errors import OpbenchError, UsageError
+from opbench.cases.errors import OpbenchError
 from opbench.results import database, tables
 from opbench.results.encoding import decode
 from opbench.results.locations import Location, locate
-from opbench.results.lookup import find_run, load_run
+from opbench.results.lookup import find_run, load_run, load_runs, require_run
 from opbench.results.records import STATUSES, Measurement, Run, Status
-from opbench.results.staging import Staging, delete_hidden, delete_rows, hide
+from opbench.results.staging import (
+    CHUNK_ROWS,
+    Staging,
+    delete_hidden,
+    delete_rows,
+    hide,
+    replace_run,
+    write_environments,
+)
 
 # (environment, case id, repeat)
 Key: TypeAlias = tuple[str, str, int]
-# Rows that are read, or written in one transaction, at a time. Other writers wait some 20 ms for it.
-CHUNK_ROWS = 500
 
 
 class Store:
@@ -87,25 +93,24 @@ class Store:
                 connection.execute(insert(tables.runs), tables.run_row(run))
             except IntegrityError:
                 raise OpbenchError(f"{self._location} already has a run {run.run_id}") from None
-            _write_environments(connection, run)
+            write_environments(connection, run)
 
     def update_run(self, run: Run) -> None:
         """Replace what is kept about a run; its measurements stay."""
         with self._writing() as connection:
-            _update_run(connection, run)
+            require_run(connection, run.run_id)
+            replace_run(connection, run)
 
     def finish_run(self, run_id: str, finished_at: str) -> None:
         """Note when a run ended."""
         with self._writing() as connection:
             run = load_run(connection, run_id)
-            _update_run(connection, msgspec.structs.replace(run, finished_at=finished_at))
+            replace_run(connection, msgspec.structs.replace(run, finished_at=finished_at))
 
     def runs(self, limit: int | None = None) -> list[Run]:
         """Runs, the latest first."""
         with self._reading() as connection:
-            query = select(tables.runs.c.run_id).where(tables.runs.c.hidden == "")
-            query = query.order_by(tables.runs.c.started_at.desc(), tables.runs.c.id.desc()).limit(limit)
-            return [load_run(connection, run_id) for run_id in connection.execute(query).scalars()]
+            return load_runs(connection, limit)
 
     def run(self, wanted: str) -> Run:
         """The run of this id, or of the only id that begins so; "last" is the latest run."""
@@ -136,7 +141,7 @@ class Store:
         Of a case that was tried more than once, only the last attempt, unless `latest_attempts` is false.
         """
         with self._reading() as connection:
-            _require(connection, run_id)
+            require_run(connection, run_id)
         return self._stream(run_id, latest_attempts, statuses)
 
     def done_keys(self, run_id: str) -> dict[Key, tuple[Status, int]]:
@@ -144,7 +149,7 @@ class Store:
         table = tables.measurements
         columns = (table.c.environment, table.c.case_id, table.c.repeat, table.c.status, table.c.attempt)
         with self._reading() as connection:
-            _require(connection, run_id)
+            require_run(connection, run_id)
             rows = connection.execute(
                 select(*columns).where(table.c.run_id == run_id).order_by(table.c.attempt)
             ).all()
@@ -155,7 +160,7 @@ class Store:
         table = tables.measurements
         query = select(table.c.status, func.count()).where(table.c.run_id == run_id, _is_latest())
         with self._reading() as connection:
-            _require(connection, run_id)
+            require_run(connection, run_id)
             found = {row[0]: row[1] for row in connection.execute(query.group_by(table.c.status))}
         return {status: found[status] for status in STATUSES if status in found}
 
@@ -166,7 +171,7 @@ class Store:
     def delete_run(self, run_id: str) -> int:
         """Delete a run and its measurements; returns how many those were."""
         with self._writing() as connection:
-            _require(connection, run_id)
+            require_run(connection, run_id)
             hide(connection, run_id, "deleting")
         return delete_rows(self._writing, run_id, "deleting")
 
@@ -196,7 +201,7 @@ class Store:
                 raise
             with self._reading() as connection:
                 for run_id in {measurement.run_id for measurement in chunk}:
-                    _require(connection, run_id)
+                    require_run(connection, run_id)
             raise OpbenchError(_already_there(chunk)) from None
 
     def _stream(
@@ -229,30 +234,14 @@ def _is_latest() -> Any:
     return ~exists().where(and_(*same, later.c.attempt > table.c.attempt))
 
 
-def _require(connection: Connection, run_id: str) -> None:
-    if find_run(connection, run_id, exact=True) != run_id:  # pragma: no cover - find_run raises
-        raise UsageError(f"no run {run_id}")
-
-
-def _update_run(connection: Connection, run: Run) -> None:
-    _require(connection, run.run_id)
-    row = tables.run_row(run)
-    connection.execute(update(tables.runs).where(tables.runs.c.run_id == run.run_id).values(**row))
-    connection.execute(delete(tables.environments).where(tables.environments.c.run_id == run.run_id))
-    _write_environments(connection, run)
-
-
-def _write_environments(connection: Connection, run: Run) -> None:
-    if run.environments:
-        connection.execute(insert(tables.environments), tables.environment_rows(run))
-
-
 def _already_there(chunk: list[Measurement]) -> str:
     first = chunk[0]
     what = (
         f"environment {first.environment}, case {first.case_id}, "
         f"repeat {first.repeat}, attempt {first.attempt}"
     )
-    return f"run {first.run_id} already has a measurement of this: {what}" if len(chunk) == 1 else (
-        f"run {first.run_id} already has one of {len(chunk)} measurements that begin with this: {what}"
+    return (
+        f"run {first.run_id} already has a measurement of this: {what}"
+        if len(chunk) == 1
+        else (f"run {first.run_id} already has one of {len(chunk)} measurements that begin with this: {what}")
     )

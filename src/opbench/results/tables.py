@@ -115,18 +115,17 @@ def environment_row(run_id: str, position: int, environment: Environment) -> dic
 def measurement_row(measurement: Measurement) -> dict[str, Any]:
     """Columns of a measurement."""
     time = measurement.metric("time")
-    time_s = time.value if time is not None else None
     return {
-        "run_id": measurement.run_id,
+        "run_id": _key("run id", measurement.run_id),
         "environment": _key("name of an environment", measurement.environment),
         "case_id": _key("case id", measurement.case_id),
-        "repeat": measurement.repeat,
-        "attempt": measurement.attempt,
+        "repeat": _number("repeat", measurement.repeat),
+        "attempt": _number("attempt", measurement.attempt),
         "status": measurement.status,
         "op": _searchable(measurement.case.op),
         "label": _searchable(measurement.case.label),
         "started_at": _searchable(measurement.started_at),
-        "time_s": time_s if time_s is not None and math.isfinite(time_s) else None,
+        "time_s": _finite(time.value) if time is not None else None,
         "document": encode(measurement),
     }
 
@@ -135,15 +134,34 @@ def _without_environments(run: Run) -> Run:
     return msgspec.structs.replace(run, environments=())
 
 
+def is_searchable(text: str) -> bool:
+    """Whether a database keeps the text exactly: it has no NUL, and no halves of surrogate pairs."""
+    return text == _searchable(text)
+
+
 def _key(what: str, text: str) -> str:
     """A text that finds a row again, so it must be kept exactly."""
-    if text != _searchable(text):
+    if not is_searchable(text):
         raise OpbenchError(f"the {what} {text!r} has characters that a database cannot keep")
     return text
 
 
+def _number(what: str, number: int) -> int:
+    if not 0 <= number < 2**31:
+        raise OpbenchError(f"the {what} of a measurement must be from 0 to {2**31 - 1}, not {number}")
+    return number
+
+
+def _finite(value: float | int | None) -> float | None:
+    try:
+        number = math.nan if value is None else float(value)
+    except OverflowError:  # a whole number beyond the range of floats
+        return None
+    return number if math.isfinite(number) else None
+
+
 def _searchable(text: str) -> str:
-    """The text without what databases refuse: NUL, and halves of surrogate pairs."""
+    """The text without what databases refuse."""
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
