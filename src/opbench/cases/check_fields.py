@@ -28,18 +28,23 @@ INFINITIES_AND_NAN = {
 
 
 def check_object(
-    document: Any, place: Place, problems: Problems, fields: Mapping[str, FieldCheck], required: Sequence[str] = ()
+    document: Any,
+    place: Place,
+    problems: Problems,
+    fields: Mapping[str, FieldCheck],
+    required: Sequence[str] = (),
 ) -> dict[str, Any] | None:
-    """Check the fields of an object. None when anything in it is wrong; everything wrong is noted."""
+    """The fields of an object that are right; None when it is no object. Everything wrong is noted."""
     if not isinstance(document, dict):
         problems.wrong_type(place, document, "an object")
         return None
     result: dict[str, Any] = {}
-    before = problems.count
     for key, value in document.items():
         check = fields.get(key)
         if check is not None:
-            result[key] = check(value, (place, key), problems)
+            checked = check(value, (place, key), problems)
+            if checked is not INVALID:
+                result[key] = checked
         elif isinstance(key, str):
             problems.unknown((place, key), "field", key, fields)
         else:
@@ -47,7 +52,7 @@ def check_object(
     for name in required:
         if name not in document:
             problems.add(place, f"{name} is missing", expected=f'a field "{name}"')
-    return result if problems.count == before else None
+    return result
 
 
 def tag(value: Any, place: Place, problems: Problems) -> Any:

@@ -40,7 +40,9 @@ def _path(value: Any, place: Place, problems: Problems) -> Any:
     path = PurePosixPath(checked)
     expected = "the path of a .npy file in the suite's folder, with forward slashes"
     if not checked or path.is_absolute() or ".." in path.parts or "\\" in checked or ":" in checked:
-        problems.add(place, "the path must stay in the suite's folder", found=describe(checked), expected=expected)
+        problems.add(
+            place, "the path must stay in the suite's folder", found=describe(checked), expected=expected
+        )
         return INVALID
     if path.suffix != ".npy":
         problems.add(place, "not a .npy file", found=describe(checked), expected=expected)
@@ -69,7 +71,11 @@ _FILLS: dict[str, tuple[type[Fill], dict[str, FieldCheck], tuple[str, ...]]] = {
     "mask": (values.Mask, {"density": number(0, 1)}, ()),
     "constant": (values.Constant, {"value": any_number}, ()),
     "arange": (values.Arange, {"start": any_number, "step": any_number}, ()),
-    "literal": (values.Literal, {"values": items(any_number, "a list of numbers", MOST_LITERALS)}, ("values",)),
+    "literal": (
+        values.Literal,
+        {"values": items(any_number, "a list of numbers", MOST_LITERALS)},
+        ("values",),
+    ),
     "positive_definite": (values.PositiveDefinite, {}, ()),
     "probabilities": (values.Probabilities, {}, ()),
     "file": (values.FromFile, {"path": _path, "sha256": _sha256}, ("path",)),
@@ -100,8 +106,9 @@ def fill(document: Any, place: Place, problems: Problems) -> Any:
         problems.unknown((place, "kind"), "fill", kind, FILL_KINDS)
         return INVALID
     make, fields, required = _FILLS[kind]
+    before = problems.count
     found = check_object(document, place, problems, fields, required)
-    if found is None:
+    if found is None or problems.count != before:
         return INVALID
     del found["kind"]
     return make(**found)
@@ -142,7 +149,9 @@ def _fits(value: Any, info: DTypeInfo, place: Place, problems: Problems, what: s
 
 def _rank(least: int, shape: tuple[int, ...], place: Place, problems: Problems) -> bool:
     if len(shape) < least:
-        problems.add(place, f"this fill needs at least {least} dimension{'s' * (least > 1)}", found=describe(shape))
+        problems.add(
+            place, f"this fill needs at least {least} dimension{'s' * (least > 1)}", found=describe(shape)
+        )
     return len(shape) >= least
 
 
@@ -168,11 +177,16 @@ def _offsets(
         return
     if fill.include_last and fill.total and shape[-1] == 1:
         problems.add(
-            place, "one offset cannot be both 0 and the total", found="shape " + describe(shape), expected="two or more"
+            place,
+            "one offset cannot be both 0 and the total",
+            found="shape " + describe(shape),
+            expected="two or more",
         )
 
 
-def _permutation(fill: Any, info: DTypeInfo, shape: tuple[int, ...], place: Place, problems: Problems) -> None:
+def _permutation(
+    fill: Any, info: DTypeInfo, shape: tuple[int, ...], place: Place, problems: Problems
+) -> None:
     if _rank(1, shape, place, problems) and shape[-1]:
         _fits(shape[-1] - 1, info, place, problems, "the last index")
 
@@ -225,9 +239,7 @@ def _literal(
 
 def _square(fill: Any, info: DTypeInfo, shape: tuple[int, ...], place: Place, problems: Problems) -> None:
     if _rank(2, shape, place, problems) and shape[-1] != shape[-2]:
-        problems.add(
-            place, "the last two dimensions must be equal", found=f"{shape[-2]} and {shape[-1]}"
-        )
+        problems.add(place, "the last two dimensions must be equal", found=f"{shape[-2]} and {shape[-1]}")
 
 
 def _rows(fill: Any, info: DTypeInfo, shape: tuple[int, ...], place: Place, problems: Problems) -> None:
