@@ -80,9 +80,11 @@ _FILLS: dict[str, tuple[type[Fill], dict[str, FieldCheck], tuple[str, ...]]] = {
     "probabilities": (values.Probabilities, {}, ()),
     "file": (values.FromFile, {"path": _path, "sha256": _sha256}, ("path",)),
 }
+# The fields of each kind, in their order.
+FILL_FIELDS = {kind: tuple(fields) for kind, (_, fields, _) in _FILLS.items()}
+FILL_KINDS = tuple(_FILLS)
 for _type, _fields, _required in _FILLS.values():
     _fields["kind"] = tag
-FILL_KINDS = tuple(_FILLS)
 
 
 def fill(document: Any, place: Place, problems: Problems) -> Any:

@@ -26,7 +26,7 @@ class Problem:
     suggestion: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.file}: {self.path}" if self.path else self.file
+        place = ": ".join(part for part in (self.file, self.path) if part)
         parts = [f"{place}: {self.message}" if place else self.message]
         if self.found:
             parts.append(f"found {self.found}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from opbench.cases import values
 from opbench.cases.dtypes import DTypeInfo
@@ -34,7 +34,7 @@ def storage_elements(shape: tuple[int, ...], strides: tuple[int, ...] | None, st
     return storage_offset + 1 + sum((size - 1) * stride for size, stride in zip(shape, chosen, strict=True))
 
 
-@lru_cache(maxsize=None)
+@cache
 def default_fill(info: DTypeInfo) -> AnyFill | None:
     """The fill of a tensor that names none; None where it is the worker's choice."""
     if info.kind == "bool":

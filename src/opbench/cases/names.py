@@ -66,3 +66,14 @@ def device_suggestion(name: str) -> str:
     kind, colon, index = name.partition(":")
     near = {"gpu": "cuda", "nvidia": "cuda", "rocm": "cuda"}.get(kind.lower()) or nearest(kind, DEVICE_KINDS)
     return f"{near}:{index}" if near and colon and index.isascii() and index.isdigit() else near
+
+
+@lru_cache(maxsize=4096)
+def operator_spellings(name: str) -> tuple[str, ...]:
+    """A canonical operator name, its short form (`F.gelu`) if there is one, and its last part (`gelu`)."""
+    if not name:
+        return ()
+    shorts = [short + name[len(full) :] for short, full in _PREFIXES if name.startswith(full)]
+    base = name.removeprefix("torch.ops.")
+    last = base.split(".")[1] if base != name and "." in base else name.rpartition(".")[2]
+    return tuple(dict.fromkeys((name, *shorts, last)))
