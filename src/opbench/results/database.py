@@ -128,9 +128,9 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _postgresql(location: Location) -> Engine:
-    given = {
-        key: text if isinstance(text, str) else ",".join(text) for key, text in location.url.query.items()
-    }
+    # libpq takes several hosts with commas between them.
+    texts = location.url.query.items()
+    given = {key: text if isinstance(text, str) else ",".join(text) for key, text in texts}
     options = {"connect_timeout": CONNECT_TIMEOUT_S, **given, "client_encoding": "utf8"}
     return sqlalchemy.create_engine(location.url.set(query={}), connect_args=options, pool_pre_ping=True)
 

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from opbench.cases.errors import OpbenchError
+from opbench.cases.plan import Plan
 from opbench.results.records import SCHEMA_VERSION, Environment, Measurement, Run
 from opbench.results.upgrade import upgrade_record
 
@@ -28,6 +29,7 @@ Document: TypeAlias = dict[str, Any]
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _FLOAT, _OBJECT = "$float", "$object"
 _SCHEMA = f'"schema":{SCHEMA_VERSION}'
+_PLAN_NUMBERS = tuple(field.name for field in msgspec.structs.fields(Plan) if field.type is float)
 _encoder = msgspec.json.Encoder()
 _decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {
     kind: msgspec.json.Decoder(kind) for kind in (Measurement, Run, Environment)
@@ -35,14 +37,19 @@ _decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {
 
 
 class RecordError(OpbenchError):
-    """A document that is no record."""
+    """A document that is no record, or a record that cannot be kept."""
+
+    def __init__(self, message: str, is_no_json: bool = False) -> None:
+        super().__init__(message)
+        self.is_no_json = is_no_json
 
 
 def encode(record: Record) -> str:
     """The record as JSON text on one line."""
     try:
         text = _encoder.encode(record).decode()
-    except UnicodeEncodeError:  # half of a surrogate pair, from output that was no UTF-8
+    except (UnicodeEncodeError, OverflowError):
+        # Half of a surrogate pair, from output that was no UTF-8; or a whole number of more than 64 bits.
         text = _encode_exactly(record)
     else:
         # msgspec writes null for numbers that JSON lacks. Looking for it costs nothing beside a walk
@@ -59,7 +66,7 @@ def decode(text: str, kind: type[RecordType]) -> RecordType:
         try:
             record: RecordType = _decoders[kind].decode(text)
             return record
-        except (msgspec.MsgspecError, UnicodeError):
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
             pass  # texts in place of numbers, or half of a surrogate pair: read it the slow way
     return from_document(parse(text), kind)
 
@@ -67,11 +74,11 @@ def decode(text: str, kind: type[RecordType]) -> RecordType:
 def parse(text: str) -> Document:
     """The JSON object in a text, or say what is wrong with it."""
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_parse_float)
     except RecursionError:
         raise RecordError("is nested too deeply") from None
     except ValueError as error:
-        raise RecordError(f"is not JSON: {error}") from None
+        raise RecordError(f"is not JSON: {error}", is_no_json=True) from None
     if not isinstance(document, dict):
         raise RecordError(f"must be a JSON object, not {type(document).__name__}")
     return document
@@ -90,12 +97,12 @@ def from_document(document: Document, kind: type[RecordType]) -> RecordType:
 
 
 def _encode_exactly(record: Record) -> str:
-    document = msgspec.to_builtins(record)
-    _transform(document, _number_out, _free_out)
     try:
+        document = msgspec.to_builtins(record)
+        _transform(document, _number_out, _free_out)
         return json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    except ValueError as error:
-        raise OpbenchError(f"a {type(record).__name__.lower()} cannot be written as JSON: {error}") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise RecordError(f"a {type(record).__name__.lower()} cannot be written as JSON: {error}") from error
 
 
 def _transform(document: Document, number: Callable[[Any], Any], free: Callable[[Any], Any]) -> None:
@@ -105,7 +112,7 @@ def _transform(document: Document, number: Callable[[Any], Any], free: Callable[
     """
     _apply(document, ("duration_s",), number)
     _apply(document, ("facts", "request"), free)
-    _apply_all(document.get("plan"), number)
+    _apply(document.get("plan"), _PLAN_NUMBERS, number)
     _apply_all(document.get("drawn"), number)
     _apply(document.get("case"), ("weight",), number)
     for metric in _list(document.get("metrics")):
@@ -167,6 +174,13 @@ def _free_back(value: Any) -> Any:
         if key == _OBJECT and isinstance(inner, dict):
             value = inner
     return {key: _free_back(item) for key, item in value.items()}
+
+
+def _parse_float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is beyond the range of numbers")
+    return value
 
 
 def _refuse_constant(name: str) -> Any:

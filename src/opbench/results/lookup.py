@@ -95,7 +95,5 @@ def _latest_first(query: Any) -> Any:
 def _no_such_run(connection: Connection, wanted: str) -> str:
     known = connection.execute(_latest_first(select(_runs.run_id)).limit(_COMPARED)).scalars().all()
     near = nearest(wanted, known)
-    hint = f"; did you mean {near}?" if near else ""
-    return (
-        f"the store has no run {wanted!r}{hint}" if known else f"no run {wanted!r}: the store has no runs yet"
-    )
+    hint = f"; did you mean {near}?" if near else "" if known else ": it has no runs yet"
+    return f"the store has no run {wanted!r}{hint}"

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from opbench.cases.errors import OpbenchError
 from opbench.results import tables
+from opbench.results.encoding import RecordError
 from opbench.results.records import Measurement, Run
 
 Writing: TypeAlias = Callable[[], AbstractContextManager[Connection]]
@@ -80,9 +81,7 @@ class Staging:
 
     def _row(self, measurement: Measurement) -> dict[str, Any]:
         if measurement.run_id != self._run.run_id:
-            raise OpbenchError(
-                f"a measurement of run {measurement.run_id} is no part of run {self._run.run_id}"
-            )
+            raise RecordError(f"run {self._run.run_id} cannot have rows of run {measurement.run_id}")
         return tables.measurement_row(measurement)
 
     def _require(self, connection: Connection) -> None:
@@ -108,9 +107,8 @@ def delete_rows(writing: Writing, run_id: str, state: str) -> int:
             if connection.execute(query).scalar() != state:
                 return count
             chunk = select(_measurements.id).where(_measurements.run_id == run_id).limit(CHUNK_ROWS)
-            deleted = connection.execute(
-                delete(tables.measurements).where(_measurements.id.in_(chunk))
-            ).rowcount
+            rows = delete(tables.measurements).where(_measurements.id.in_(chunk))
+            deleted = connection.execute(rows).rowcount
             count += deleted
             if deleted < CHUNK_ROWS:
                 connection.execute(delete(tables.runs).where(_runs.run_id == run_id))

@@ -18,7 +18,7 @@ from opbench.cases.errors import OpbenchError
 from opbench.results import database, tables
 from opbench.results.encoding import decode
 from opbench.results.locations import Location, locate
-from opbench.results.lookup import find_run, load_run, load_runs, require_run
+from opbench.results.lookup import find_run, has_run, load_run, load_runs, require_run
 from opbench.results.records import STATUSES, Measurement, Run, Status
 from opbench.results.staging import (
     CHUNK_ROWS,
@@ -116,6 +116,11 @@ class Store:
         """The run of this id, or of the only id that begins so; "last" is the latest run."""
         with self._reading() as connection:
             return load_run(connection, find_run(connection, wanted))
+
+    def has_run(self, run_id: str) -> bool:
+        """Whether there is a run with exactly this id."""
+        with self._reading() as connection:
+            return has_run(connection, run_id)
 
     def add(self, measurement: Measurement) -> None:
         """Add one measurement to its run."""

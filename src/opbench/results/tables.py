@@ -23,8 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from opbench.cases.errors import OpbenchError
-from opbench.results.encoding import encode
+from opbench.results.encoding import RecordError, encode
 from opbench.results.records import Environment, Measurement, Run
 
 metadata = MetaData()
@@ -84,12 +83,16 @@ measurements = Table(
 )
 
 
+# An entry of a PostgreSQL index has room for 2700 bytes.
+_LONGEST = 200
+
+
 def run_row(run: Run, hidden: str = "") -> dict[str, Any]:
     """Columns of a run. Its environments have a table of their own."""
     return {
         "run_id": _key("run id", run.run_id),
         "name": _searchable(run.name),
-        "started_at": _searchable(run.started_at),
+        "started_at": _searchable(run.started_at)[:_LONGEST],
         "finished_at": _searchable(run.finished_at),
         "hidden": hidden,
         "document": encode(_without_environments(run)),
@@ -98,6 +101,9 @@ def run_row(run: Run, hidden: str = "") -> dict[str, Any]:
 
 def environment_rows(run: Run) -> list[dict[str, Any]]:
     """Columns of the environments of a run, in order."""
+    names = [environment.name for environment in run.environments]
+    if len(set(names)) < len(names):
+        raise RecordError(f"run {run.run_id} has two environments of one name ({', '.join(names)})")
     return [environment_row(run.run_id, position, item) for position, item in enumerate(run.environments)]
 
 
@@ -107,7 +113,7 @@ def environment_row(run_id: str, position: int, environment: Environment) -> dic
         "run_id": run_id,
         "position": position,
         "name": _key("name of an environment", environment.name),
-        "fingerprint": _searchable(environment.fingerprint),
+        "fingerprint": _searchable(environment.fingerprint)[:_LONGEST],
         "document": encode(environment),
     }
 
@@ -122,9 +128,9 @@ def measurement_row(measurement: Measurement) -> dict[str, Any]:
         "repeat": _number("repeat", measurement.repeat),
         "attempt": _number("attempt", measurement.attempt),
         "status": measurement.status,
-        "op": _searchable(measurement.case.op),
+        "op": _searchable(measurement.case.op)[:_LONGEST],
         "label": _searchable(measurement.case.label),
-        "started_at": _searchable(measurement.started_at),
+        "started_at": _searchable(measurement.started_at)[:_LONGEST],
         "time_s": _finite(time.value) if time is not None else None,
         "document": encode(measurement),
     }
@@ -141,14 +147,16 @@ def is_searchable(text: str) -> bool:
 
 def _key(what: str, text: str) -> str:
     """A text that finds a row again, so it must be kept exactly."""
+    if not text or len(text) > _LONGEST:
+        raise RecordError(f"the {what} must have from 1 to {_LONGEST} characters, not {len(text)}")
     if not is_searchable(text):
-        raise OpbenchError(f"the {what} {text!r} has characters that a database cannot keep")
+        raise RecordError(f"the {what} {text!r} has characters that a database cannot keep")
     return text
 
 
 def _number(what: str, number: int) -> int:
     if not 0 <= number < 2**31:
-        raise OpbenchError(f"the {what} of a measurement must be from 0 to {2**31 - 1}, not {number}")
+        raise RecordError(f"the {what} of a measurement must be from 0 to {2**31 - 1}, not {number}")
     return number
 
 

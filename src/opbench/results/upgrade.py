@@ -29,7 +29,8 @@ def upgrade_record(kind: str, document: dict[str, Any]) -> dict[str, Any]:
         raise OpbenchError(f"a {kind} must say which schema version it has, as a number; found {found}")
     if version > SCHEMA_VERSION:
         raise OpbenchError(
-            f"a {kind} has schema version {version}, from a newer opbench; this one reads up to {SCHEMA_VERSION}"
+            f"a {kind} has schema version {version}, from a newer opbench; "
+            f"this one reads up to {SCHEMA_VERSION}"
         )
     while version < SCHEMA_VERSION:
         if version not in RECORD_STEPS:
@@ -43,7 +44,8 @@ def upgrade_store(connection: Connection, version: int, place: str) -> int:
     """Bring the tables to this version of opbench, within the caller's transaction. Returns the version."""
     if version > STORE_VERSION:
         raise UsageError(
-            f"{place} has store version {version}, from a newer opbench; this one knows up to {STORE_VERSION}: "
+            f"{place} has store version {version}, from a newer opbench; "
+            f"this one knows up to {STORE_VERSION}: "
             "use the newer one, or another store"
         )
     while version < STORE_VERSION:
