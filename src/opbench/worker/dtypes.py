@@ -8,8 +8,6 @@ import torch
 
 from opbench.worker.errors import Unsupported
 
-QUANTIZED = frozenset({"quint8", "qint8", "qint32", "quint4x2", "quint2x4"})
-
 
 @dataclass(frozen=True)
 class Carrier:
@@ -18,6 +16,26 @@ class Carrier:
     dtype: torch.dtype
     low: int
     high: int
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """What a quantised dtype stores: whole numbers from `low` to `high`, `per_byte` of them in a byte
+    where that is more than one, else in `storage` each."""
+
+    storage: torch.dtype
+    low: int
+    high: int
+    per_byte: int = 1
+
+
+QUANTISED = {
+    "qint8": Quantised(torch.int8, -128, 127),
+    "quint8": Quantised(torch.uint8, 0, 255),
+    "qint32": Quantised(torch.int32, -(1 << 31), (1 << 31) - 1),
+    "quint4x2": Quantised(torch.uint8, 0, 15, per_byte=2),
+    "quint2x4": Quantised(torch.uint8, 0, 3, per_byte=4),
+}
 
 
 def dtype_named(name: str) -> torch.dtype:
@@ -43,5 +61,7 @@ def carrier_of(name: str) -> Carrier | None:
 
 
 def differentiable(dtype: torch.dtype) -> bool:
-    """True for dtypes that can have a gradient."""
+    """True for dtypes that can have a gradient; numbers packed two to an element have none."""
+    if dtype == getattr(torch, "float4_e2m1fn_x2", None):
+        return False
     return bool(dtype.is_floating_point or dtype.is_complex)

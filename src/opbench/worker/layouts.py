@@ -16,6 +16,8 @@ import torch
 from opbench.worker.errors import Unsupported
 
 MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+# Whole-number dtypes by the size of an element.
+BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 MakeNumbers = Callable[[tuple[int, ...]], torch.Tensor]
 
 
@@ -69,7 +71,7 @@ def strided(
     """Memory (one-dimensional, on the CPU) that holds, seen through strides and offset, what `make` gives."""
     if not offset and strides == contiguous_strides(shape):
         return make(shape).view(-1)
-    memory = torch.zeros(offset + _span(shape, strides), dtype=dtype)
+    memory = torch.zeros(offset + span(shape, strides), dtype=dtype, device="cpu")
     if not math.prod(shape):
         return memory
     once = tuple(1 if stride == 0 else size for size, stride in zip(shape, strides, strict=True))
@@ -90,7 +92,13 @@ def seen_through(
     )
 
 
-def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+def as_bits(numbers: torch.Tensor) -> torch.Tensor:
+    """The same memory as whole numbers: torch indexes those of any size, but not all dtypes."""
+    return numbers.view(BITS.get(numbers.element_size(), numbers.dtype))
+
+
+def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """How many elements of memory a tensor reaches over, from its first on."""
     if not math.prod(shape):
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
@@ -110,11 +118,11 @@ def _places_are_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> bo
 def _scatter_first(
     memory: torch.Tensor, numbers: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
 ) -> None:
-    places = torch.full((1,) * len(shape), offset, dtype=torch.int64)
+    places = torch.full((1,) * len(shape), offset, dtype=torch.int64, device="cpu")
     for dim, (size, stride) in enumerate(zip(shape, strides, strict=True)):
-        steps = torch.arange(size, dtype=torch.int64).mul_(stride)
+        steps = torch.arange(size, dtype=torch.int64, device="cpu").mul_(stride)
         places = places + steps.view([-1 if other == dim else 1 for other in range(len(shape))])
     sorted_places, order = places.reshape(-1).sort(stable=True)
     is_first = torch.ones_like(sorted_places, dtype=torch.bool)
     is_first[1:] = sorted_places[1:] != sorted_places[:-1]
-    memory[sorted_places[is_first]] = numbers[order[is_first]]
+    as_bits(memory)[sorted_places[is_first]] = as_bits(numbers)[order[is_first]]

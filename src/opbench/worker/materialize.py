@@ -85,7 +85,10 @@ def _float(builder: Builder, spec: Spec, path: str) -> float:
 
 
 def _generator(builder: Builder, spec: Spec, path: str) -> torch.Generator:
-    generator = torch.Generator(available_device(builder.device))
+    try:
+        generator = torch.Generator(available_device(builder.device))
+    except RuntimeError as error:
+        raise Unsupported(f"torch has no random number generator for {builder.device}: {error}") from None
     return generator.manual_seed(builder.stream(path).integer(1 << 63))
 
 

@@ -15,7 +15,7 @@ from functools import cache
 
 import torch
 
-# Two 32-bit halves of each are still fewer than torch's grain size (32768), so
+# Two 32-bit halves of each are still fewer than torch's grain size (32768), so that no threads are started.
 CHUNK_WORDS = 16_000
 GOLDEN = 0x9E3779B97F4A7C15
 FIRST_MULTIPLIER = 0xBF58476D1CE4E5B9
@@ -102,7 +102,7 @@ def _multiples() -> torch.Tensor:
 
 
 def _ramp(count: int) -> torch.Tensor:
-    return torch.arange(count, dtype=torch.int64).mul_(wrapped(GOLDEN))
+    return torch.arange(count, dtype=torch.int64, device="cpu").mul_(wrapped(GOLDEN))
 
 
 def _hashed(text: str) -> int:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from functools import cache
 from typing import Any
 
 import torch
 
-from opbench.worker.dtypes import carrier_of, differentiable, dtype_named
+from opbench.worker.dtypes import QUANTISED, carrier_of, differentiable, dtype_named
 from opbench.worker.errors import Unsupported
 from opbench.worker.fills import Target, default_fill, filled
-from opbench.worker.layouts import seen_through, strided, wanted_strides
+from opbench.worker.layouts import MakeNumbers, seen_through, span, strided, wanted_strides
+from opbench.worker.quantised import quantised
+from opbench.worker.sparse import sparse
 from opbench.worker.streams import Stream
+
+# Fills that have as many numbers as the tensor has elements, whether or not those share memory.
+COMPLETE_FILLS = ("literal", "file")
 
 
 def tensor(
@@ -21,21 +28,64 @@ def tensor(
     where the spec leaves that open."""
     name = spec.get("dtype", "float32")
     dtype = dtype_named(name)
-    shape = tuple(spec["shape"])
-    carrier = carrier_of(name)
-    filled_dtype = carrier.dtype if carrier else dtype
-    fill = spec.get("fill") or default_fill(filled_dtype)
-
-    def make(some_shape: tuple[int, ...]) -> torch.Tensor:
-        return filled(fill, Target(some_shape, filled_dtype, stream, folder))
-
-    strides, offset = wanted_strides(spec, shape), spec.get("storage_offset", 0)
-    memory = strided(make, shape, strides, offset, filled_dtype)
-    built = seen_through(memory.to(device), shape, strides, offset)
+    can_have_gradient = name not in QUANTISED and differentiable(dtype)
     wants = spec.get("requires_grad")
-    if differentiable(dtype) if wants is None and with_gradient else wants:
+    if wants and not can_have_gradient:
+        raise Unsupported(f"a tensor of {name} cannot have a gradient")
+    # torch has opinions on complex32, sparse and quantised tensors; the case has asked for them.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        built = _built({**spec, "dtype": name}, dtype, stream, device, folder)
+    if can_have_gradient if wants is None and with_gradient else wants:
         built.requires_grad_()
     return built
+
+
+def _built(
+    spec: dict[str, Any], dtype: torch.dtype, stream: Stream, device: torch.device, folder: str
+) -> torch.Tensor:
+    shape = tuple(spec["shape"])
+    _require_addressable(shape, 1, spec)
+    carrier = carrier_of(spec["dtype"])
+    is_quantised = spec["dtype"] in QUANTISED
+    filled_dtype = carrier.dtype if carrier else torch.float64 if is_quantised else dtype
+    make = _maker(spec, shape, filled_dtype, stream, folder)
+    if spec.get("layout", "strided") != "strided":
+        if is_quantised:
+            raise Unsupported("torch has no sparse quantised tensors")
+        return sparse(spec, shape, make=make, stream=stream, device=device, view=dtype)
+    strides, offset = wanted_strides(spec, shape), spec.get("storage_offset", 0)
+    reach = offset + span(shape, strides)
+    _require_addressable((reach,), dtype.itemsize, spec)
+    if is_quantised:
+        return quantised(spec, shape, strides, make=make, stream=stream, device=device)
+    if device.type == "meta":
+        memory = torch.empty(reach, dtype=dtype, device=device)
+    else:
+        memory = strided(make, shape, strides, offset, filled_dtype).to(device).view(dtype)
+    return seen_through(memory, shape, strides, offset)
+
+
+def _maker(
+    spec: dict[str, Any], shape: tuple[int, ...], dtype: torch.dtype, stream: Stream, folder: str
+) -> MakeNumbers:
+    carrier = carrier_of(spec["dtype"])
+    usual = {"kind": "integers", "low": carrier.low, "high": carrier.high} if carrier else default_fill(dtype)
+    fill = spec.get("fill") or usual
+
+    def make(some_shape: tuple[int, ...]) -> torch.Tensor:
+        if fill["kind"] not in COMPLETE_FILLS:
+            return filled(fill, Target(some_shape, dtype, stream, folder))
+        complete = filled(fill, Target(shape, dtype, stream, folder))
+        return complete[tuple(slice(0, size) for size in some_shape)].contiguous()
+
+    return make
+
+
+def _require_addressable(shape: tuple[int, ...], element_bytes: int, spec: dict[str, Any]) -> None:
+    size_bytes = math.prod(shape) * element_bytes
+    if size_bytes >= 1 << 63:
+        raise MemoryError(f"out of memory: a tensor of shape {list(spec['shape'])} takes {size_bytes} bytes")
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbench.worker.fills import file, normal, numbers, rows, zipf
+from opbench.worker.fills import file, matrices, normal, numbers, rows, zipf
 from opbench.worker.fills.registry import FILLS, Target, default_fill, fill, filled
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "file",
     "fill",
     "filled",
+    "matrices",
     "normal",
     "numbers",
     "rows",

@@ -60,7 +60,9 @@ def _table(dtype: torch.dtype, bits: int) -> tuple[torch.Tensor, torch.Tensor]:
     upper = [round(quantile(0.5 + index / BINS) * GRID) for index in range(1, BINS // 2)]
     # The outermost bins end where their mean is right for a Gaussian's tail.
     upper.append(2 * round(_tail_mean(quantile(1 - 1 / BINS)) * GRID) - upper[-1])
-    ends = torch.tensor([-end for end in reversed(upper)] + [0, *upper], dtype=torch.float64).div_(GRID)
+    ends = torch.tensor(
+        [-end for end in reversed(upper)] + [0, *upper], dtype=torch.float64, device="cpu"
+    ).div_(GRID)
     slopes = (ends[1:] - ends[:-1]) * 2.0**-bits
     return ends[:-1].to(dtype), slopes.to(dtype)
 

@@ -26,14 +26,26 @@ SMALL_SPAN = 1 << 16
 @fill("uniform")
 def uniform(spec: Spec, target: Target) -> torch.Tensor:
     """Numbers in [low, high); whole-number dtypes get each whole number of it equally often."""
-    low, high = float(spec.get("low", 0.0)), float(spec.get("high", 1.0))
-    require_range(target, math.floor(low), math.ceil(high) - 1)
+    low, high = bounds_of(spec, target)
     top = below(high, target.dtype)
 
     def make(start: int, count: int) -> torch.Tensor:
         return uniform_chunk(target, low, high, top, start, count)
 
     return chunked_parts(target, 1 if target.is_double else 0.5, make)
+
+
+def bounds_of(spec: Spec, target: Target) -> tuple[float, float]:
+    """`low` and `high` of a fill, where the target's dtype reaches so far."""
+    low, high = float(spec.get("low", 0.0)), float(spec.get("high", 1.0))
+    if target.is_integral:
+        require_range(target, math.floor(low), math.ceil(high) - 1)
+        return low, high
+    most = float(torch.finfo(target.dtype).max)
+    if max(-low, high, high - low) > most:
+        name = str(target.dtype).removeprefix("torch.")
+        raise Unsupported(f"from {low} to {high} is further than {name} reaches ({most})")
+    return low, high
 
 
 def uniform_chunk(
@@ -59,7 +71,7 @@ def below(high: float, dtype: torch.dtype) -> float:
     if not (dtype.is_floating_point or dtype.is_complex):
         return math.nextafter(high, -math.inf)
     real = dtype.to_real() if dtype.is_complex else dtype
-    nearest = torch.tensor([high], dtype=torch.float64).to(real)
+    nearest = torch.tensor([high], dtype=torch.float64, device="cpu").to(real)
     if nearest.to(torch.float64).item() < high:
         return float(nearest.to(torch.float64).item())
     whole_dtype = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[real.itemsize]
@@ -68,7 +80,7 @@ def below(high: float, dtype: torch.dtype) -> float:
     if nearest.to(torch.float64).item() == 0.0:
         return -math.ulp(0.0)
     stepped = torch.tensor(
-        [bits - 1 if nearest.to(torch.float64).item() > 0 else bits + 1], dtype=whole_dtype
+        [bits - 1 if nearest.to(torch.float64).item() > 0 else bits + 1], dtype=whole_dtype, device="cpu"
     )
     return float(stepped.view(real).to(torch.float64).item())
 
@@ -118,7 +130,7 @@ def mask(spec: Spec, target: Target) -> torch.Tensor:
     """One with probability `density`, else zero."""
     threshold = round(float(spec.get("density", 0.5)) * 2**32) - 2**31
     if threshold <= -(2**31):
-        return torch.zeros(target.shape, dtype=torch.bool).to(target.dtype)
+        return torch.zeros(target.shape, dtype=torch.bool, device="cpu").to(target.dtype)
 
     def make(start: int, count: int) -> torch.Tensor:
         return target.stream.halves(start, count).less_equal(threshold - 1)
@@ -150,15 +162,19 @@ def literal(spec: Spec, target: Target) -> torch.Tensor:
 def _exactly(values: list[Any], target: Target) -> torch.Tensor:
     numbers = [number(value) for value in values]
     if not target.is_integral:
-        return torch.tensor(numbers, dtype=torch.float64).to(target.dtype)
+        return torch.tensor(numbers, dtype=torch.float64, device="cpu").to(target.dtype)
     if target.dtype == torch.bool:
-        return torch.tensor([bool(value) for value in numbers])
+        return torch.tensor([bool(value) for value in numbers], dtype=torch.bool, device="cpu")
     broken = next((value for value in numbers if not math.isfinite(value) or value != int(value)), None)
     if broken is not None:
         raise Unsupported(f"{target.dtype} cannot hold {broken}")
     if numbers:
         require_range(target, min(numbers), max(numbers))
-    return torch.tensor([wrapped(int(value)) for value in numbers], dtype=torch.int64).to(target.dtype)
+    return _wrapped_tensor(numbers).to(target.dtype)
+
+
+def _wrapped_tensor(numbers: list[Any]) -> torch.Tensor:
+    return torch.tensor([wrapped(int(value)) for value in numbers], dtype=torch.int64, device="cpu")
 
 
 @fill("arange")
@@ -175,9 +191,9 @@ def arange(spec: Spec, target: Target) -> torch.Tensor:
 
     def make(start: int, count: int) -> torch.Tensor:
         if is_exact:
-            positions = torch.arange(count, dtype=torch.int64)
+            positions = torch.arange(count, dtype=torch.int64, device="cpu")
             return positions.mul_(wrapped(step)).add_(wrapped(first + start * step))
-        positions = torch.arange(start, start + count, dtype=torch.int64).to(torch.float64)
+        positions = torch.arange(start, start + count, dtype=torch.int64, device="cpu").to(torch.float64)
         numbers = positions.mul_(step).add_(first)
         return whole(numbers.floor_(), target.dtype) if target.is_integral else numbers
 

@@ -47,7 +47,7 @@ class Target:
 
     def empty(self) -> torch.Tensor:
         """The tensor before it is filled."""
-        return torch.empty(self.shape, dtype=self.dtype)
+        return torch.empty(self.shape, dtype=self.dtype, device="cpu")
 
 
 FillFunction: TypeAlias = Callable[[Spec, Target], torch.Tensor]

@@ -1,1 +1,94 @@
-"""Fills of the rows kind."""
+"""Fills with numbers that belong together along a row: permutation, sorted, offsets, probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from opbench.worker.errors import Unsupported
+from opbench.worker.fills.numbers import below, bounded, bounds_of, uniform_chunk
+from opbench.worker.fills.registry import Spec, Target, fill, require_range
+from opbench.worker.streams import CHUNK_WORDS
+
+# The least weight of a row is 1/256 of the greatest, so that a small float holds all of them.
+WEIGHT_BITS = 31
+LEAST_WEIGHT = 1 << (WEIGHT_BITS - 8)
+
+
+@fill("permutation")
+def permutation(spec: Spec, target: Target) -> torch.Tensor:
+    """Each row is a permutation of 0..n-1, all of them equally likely."""
+    size = _row_size(spec, target)
+    require_range(target, 0, max(size - 1, 0))
+
+    def make(start: int, count: int) -> torch.Tensor:
+        return target.stream.words(start, count).view(-1, size).argsort(dim=-1, stable=True)
+
+    return _by_rows(target, size, make)
+
+
+@fill("sorted")
+def ascending(spec: Spec, target: Target) -> torch.Tensor:
+    """Each row is ascending, of uniform numbers in [low, high)."""
+    size = _row_size(spec, target)
+    low, high = bounds_of(spec, target)
+    top = below(high, target.dtype)
+
+    def make(start: int, count: int) -> torch.Tensor:
+        return uniform_chunk(target, low, high, top, start, count).view(-1, size).sort(dim=-1).values
+
+    return _by_rows(target, size, make)
+
+
+@fill("offsets")
+def offsets(spec: Spec, target: Target) -> torch.Tensor:
+    """Each row is ascending from 0, of whole numbers up to `total`, which is the last with `include_last`."""
+    size = _row_size(spec, target)
+    total, include_last = int(spec["total"]), spec.get("include_last", False)
+    require_range(target, 0, total)
+    if include_last and total and size == 1:
+        raise Unsupported(f"one offset cannot be both 0 and the total, {total}")
+
+    def make(start: int, count: int) -> torch.Tensor:
+        rows = bounded(target.stream, start, count, total + 1).view(-1, size)
+        rows[:, 0] = 0
+        if include_last:
+            rows[:, -1] = total
+        return rows.sort(dim=-1).values
+
+    return _by_rows(target, size, make)
+
+
+@fill("probabilities")
+def probabilities(spec: Spec, target: Target) -> torch.Tensor:
+    """Each row is of positive numbers that sum to one, but for rounding."""
+    size = _row_size(spec, target)
+
+    def make(start: int, count: int) -> torch.Tensor:
+        weights = target.stream.words(start, count).view(-1, size)
+        weights.bitwise_and_((1 << WEIGHT_BITS) - 1).add_(LEAST_WEIGHT)
+        # A sum of whole numbers does not depend on its order.
+        return weights.to(torch.float64).div_(weights.sum(dim=-1, keepdim=True).to(torch.float64))
+
+    return _by_rows(target, size, make)
+
+
+def _row_size(spec: Spec, target: Target) -> int:
+    if not target.shape:
+        raise Unsupported(f"the fill {spec['kind']} needs at least one dimension")
+    return target.shape[-1]
+
+
+def _by_rows(target: Target, size: int, make: Callable[[int, int], torch.Tensor]) -> torch.Tensor:
+    """The target's tensor, filled with whole rows at a time; `make` gets the first element and the count."""
+    out = target.empty()
+    if not target.count:
+        return out
+    rows = out.view(-1, size)
+    # Even, because 32-bit words are drawn from even positions on.
+    step = max(2, CHUNK_WORDS // size & ~1)
+    for start in range(0, len(rows), step):
+        some = rows.narrow(0, start, min(step, len(rows) - start))
+        some.copy_(make(start * size, some.numel()))
+    return out
