@@ -89,10 +89,13 @@ def _prepare(terms: dict[str, Any]) -> dict[str, Any]:
         return hello
     hello["framework"] = {**describe(terms["framework"]), "import_s": time.perf_counter() - started}
 
-    from opbench.worker.load_operators import load_operators
+    from opbench.worker.load_operators import LoadError, load_operators
 
     try:
         loaded = load_operators(terms.get("operators", ()))
+    except LoadError as error:
+        hello["error"] = str(error)
+        return hello
     except BaseException as error:
         hello["error"] = f"operators cannot be loaded: {type(error).__name__}: {error}"
         return hello
