@@ -7,7 +7,7 @@ import itertools
 import queue
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from datetime import datetime, timezone
 from typing import Any
 
@@ -71,7 +71,7 @@ def execute(
     listener: Listener | None = None,
     stop: StopSignal | None = None,
     make_worker: WorkerFactory | None = None,
-) -> Iterator[Measurement]:
+) -> Generator[Measurement, None, None]:
     """Measure the cases of a suite and yield their rows; with a store, each is stored first.
 
     With `resume`, `run` is one that the store has: its missing (or its not ok) cases are measured. A run
@@ -80,11 +80,13 @@ def execute(
     check_plan(options.plan)
     run = run or new_run(options.plan, [suite.name])
     done: Done = store.done_keys(run.run_id) if store is not None and resume else {}
+    execution = _Execution(
+        suite, options, run, store, done, resume or "missing", listener, stop, make_worker
+    )
+    # Only now: what was wrong with the options leaves no empty run.
     if store is not None and not resume:
         store.add_run(run)
-    return _Execution(
-        suite, options, run, store, done, resume or "missing", listener, stop, make_worker
-    ).rows()
+    return execution.rows()
 
 
 class _Execution:
@@ -120,7 +122,7 @@ class _Execution:
         self._pace = Pace(time.monotonic)
         self._gave_up = False
 
-    def rows(self) -> Iterator[Measurement]:
+    def rows(self) -> Generator[Measurement, None, None]:
         """Measure everything there is to measure."""
         stations = self._stations()
         tasks = self._tasks()
