@@ -26,7 +26,7 @@ from opbench.execution.options import Options
 from opbench.execution.worker import Exit, Outcome, Worker
 from opbench.results.records import Interval, Measurement, Metric, Run
 from opbench.results.store import Store
-from opbench.sources import open_suite
+from opbench.sources import open_sources
 
 CASES = 100_000
 MEASURED = 100
@@ -159,7 +159,7 @@ def main() -> None:
         write_suite(path)
         ready_s = worker_start_s()
         before_bytes = resident_bytes()
-        suite = open_suite(str(path))
+        suite = open_sources((str(path),))
         first_s, each_s = first_rows(suite, folder)
         all_per_s = whole_client(suite, folder)
         most_bytes = resident_bytes("VmHWM")

@@ -33,7 +33,7 @@ from opbench.cases.check import check_case
 from opbench.cases.errors import UsageError
 from opbench.cli.main import main
 from opbench.cli.parser import VERBS, Parser
-from opbench.sources import open_suite
+from opbench.sources import open_sources
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -105,7 +105,7 @@ class Page:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
             if "suite" in block.options:
-                assert list(open_suite(str(path))), place
+                assert list(open_sources((str(path),))), place
         elif block.language == "python":
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(block.text, place, "exec"), self.names)

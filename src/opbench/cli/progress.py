@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -19,6 +22,23 @@ from opbench.results.records import Measurement
 
 # Often enough to see that something happens, seldom enough for a log that someone keeps.
 SECONDS_BETWEEN_LINES = 5.0
+
+
+def progress_for(quiet: bool) -> Quiet:
+    """What suits stderr, and what stdout is connected to."""
+    if quiet:
+        return Quiet(sys.stderr)
+    # What reads stdout through a pipe may write to the same terminal, into the bar.
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not _is_pipe(sys.stdout):
+        return Bar(Console(stderr=True, highlight=False, markup=False, emoji=False))
+    return Lines(sys.stderr)
+
+
+def _is_pipe(stream: IO[str]) -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def standing_text(standing: Standing) -> str:
@@ -84,7 +104,7 @@ class Lines(Quiet):
 class Bar(Quiet):
     """A bar with the case in flight and the time to go, at the bottom of a terminal."""
 
-    def __init__(self, console: Console, *, redirect_stdout: bool) -> None:
+    def __init__(self, console: Console) -> None:
         super().__init__(console.file)
         self.console = console
         self._bar = Progress(
@@ -93,7 +113,8 @@ class Bar(Quiet):
             TextColumn("{task.fields[case]}", style="dim", markup=False),
             console=console,
             transient=True,
-            redirect_stdout=redirect_stdout,
+            redirect_stdout=False,
+            redirect_stderr=False,
             refresh_per_second=8,
         )
         self._task = self._bar.add_task("", total=None, standing="starting the worker", case="")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from opbench.cases.errors import OpbenchError, UsageError
-from opbench.cases.model import Direction
+from opbench.cases.model import Direction, Language
 from opbench.cases.plan import Plan
 from opbench.execution.options import Isolation, Options
 from opbench.results.records import Run, Status
@@ -27,6 +27,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     stmt: str = ""
     setup: str = ""
     global_setup: str = ""
+    language: Language = "python"
     label: str = ""
     directions: tuple[Direction, ...] = ()
     runtime: str = ""
@@ -114,8 +115,8 @@ def _checked(request: Request) -> Request:
         raise UsageError(f"{' and '.join(ways)} exclude each other")
     if not request.op and (request.args or request.kwargs or request.build_args or request.build_kwargs):
         raise UsageError("--arg, --kwarg, --build-arg and --build-kwarg belong to --op")
-    if not request.stmt and (request.setup or request.global_setup):
-        raise UsageError("--setup and --global-setup belong to --stmt")
+    if not request.stmt and (request.setup or request.global_setup or request.language != "python"):
+        raise UsageError("--setup, --global-setup and --language belong to --stmt")
     if request.suites and (request.directions or request.label):
         raise UsageError(
             "--direction and --label belong to --op and --stmt; in a suite choose with --filter"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import get_args
 
-from opbench.cases.model import Direction
+from opbench.cases.model import Direction, Language
 from opbench.cli.parser import Parser, one_of
 from opbench.cli.units import positive, shard, whole
 from opbench.execution.options import Isolation
@@ -46,6 +46,12 @@ def add_work_flags(parser: Parser) -> None:
     group.add_argument("--stmt", metavar="CODE", help="a statement to measure")
     group.add_argument("--setup", metavar="CODE", help="code that runs once before it")
     group.add_argument("--global-setup", metavar="CODE", help="code that the setup builds on")
+    group.add_argument(
+        "--language",
+        type=one_of("language", get_args(Language)),
+        metavar="|".join(get_args(Language)),
+        help="of the statement (default: python)",
+    )
     group.add_argument(
         "--direction",
         dest="directions",

@@ -6,9 +6,9 @@ import codecs
 import os
 import shutil
 import sys
-from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from opbench.cases.errors import DocumentError, OpbenchError
 
@@ -25,6 +25,9 @@ _PLAIN |= dict.fromkeys("▁▂▃▄▅▆▇█", "#")
 def prepare_streams() -> None:
     """Make sure that no character can stop stdout or stderr, whatever their encoding."""
     codecs.register_error("opbench", _substitute)
+    # A stream that was closed by whoever started this is None.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - open for as long as the program
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -56,10 +59,15 @@ class Screen:
             return None
         return shutil.get_terminal_size().columns
 
-    def use(self, console: Console) -> None:
+    @contextmanager
+    def use(self, console: Console) -> Iterator[None]:
         """Write through a console that shows progress on the same terminal, so above its moving part."""
-        if self.terminal:
-            self._console = console
+        before = self._console
+        self._console = console if self.terminal else before
+        try:
+            yield
+        finally:
+            self._console = before
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines of styled pieces."""
@@ -95,7 +103,3 @@ def say_error(error: OpbenchError) -> None:
     for message in messages:
         say(f"opbench: {printable(message)}")
 
-
-def open_output(path: str) -> TextIO:
-    """The file that `-o` names, or stdout for `-`."""
-    return sys.stdout if path == "-" else Path(path).open("w", encoding="utf-8")

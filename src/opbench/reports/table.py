@@ -140,7 +140,7 @@ def layout_for(width: int | None) -> Layout:
 
 
 def _stacked(width: int) -> Layout:
-    columns = NUMBERS
+    columns: tuple[Column, ...] = NUMBERS
     for title in ("", *EXPENDABLE):
         columns = tuple(column for column in columns if column.title != title)
         name_width = width - _taken(Layout(True, True, columns=columns))

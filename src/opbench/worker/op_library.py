@@ -5,14 +5,23 @@ from __future__ import annotations
 import functools
 import importlib
 import re
+from collections.abc import Iterable
 from typing import Any
 
+_COMMUNICATES = "it communicates with other processes, and a case runs in one"
 # What the interpreter of TorchScript, the profiler and remote calls use among themselves.
 REFUSED_LIBRARIES: dict[str, str] = {
     "prim": "it belongs to the interpreter of TorchScript",
     "profiler": "it belongs to the profiler",
+    "debug_mode_ops": "it belongs to a debugger",
     "debugprims": "it reads files",
+    "export": "it reads attributes of Python objects",
     "higher_order": "it takes a Python function, which a case cannot carry",
+    "c10d": _COMMUNICATES,
+    "_c10d_functional": _COMMUNICATES,
+    "_c10d_functional_autograd": _COMMUNICATES,
+    "_dtensor": _COMMUNICATES,
+    "symm_mem": _COMMUNICATES,
 }
 REFUSED: dict[str, str] = {
     "aten.save": "it reads or writes files",
@@ -20,6 +29,11 @@ REFUSED: dict[str, str] = {
 }
 # A library that reads or writes files says so in the names of its text arguments.
 FILE_ARGUMENT = re.compile(r"(^|_)(file|filename|filepath|path|uri|url|dir|directory|folder)(_|$)")
+# Objects of other kinds than values have: a packed weight, a stream, the answer of another process.
+OBJECT_TYPE = re.compile(
+    r"__torch__[\w.]*?(?P<script>\w+)\b(?!\.)|\b(?:Stream|Storage|RRef|Future|Await|AnyEnumType|AnyClassType)\b"
+)
+TENSOR = re.compile(r"\bTensor\b")
 
 
 def find(library: str, name: str, overload: str = "") -> Any:
@@ -34,15 +48,35 @@ def find(library: str, name: str, overload: str = "") -> Any:
     return _attribute(packet, overload, operators.OpOverload)
 
 
-def refusal(library: str, name: str, found: Any) -> str:
-    """Why an operator of a library may not be measured; empty when it may."""
+def refusal(library: str, name: str, schemas: Iterable[Any]) -> str:
+    """Why an operator of a library with these schemas may not be measured; empty when it may."""
     reason = REFUSED_LIBRARIES.get(library) or REFUSED.get(f"{library}.{name}", "")
     if reason:
         return reason
-    for schema in schemas_of(found):
-        for argument in schema.arguments:
-            if "str" in str(argument.type) and FILE_ARGUMENT.search(argument.name):
-                return f"its argument {argument.name!r} names a file"
+    reasons = [_refuse_schema(schema) for schema in schemas]
+    dangerous = next((reason for reason in reasons if reason.endswith(_NAMES_A_FILE)), "")
+    # One overload that can be called will do; one that names a file will not do for any.
+    return dangerous or (reasons[0] if reasons and all(reasons) else "")
+
+
+_NAMES_A_FILE = "names a file"
+
+
+def _refuse_schema(schema: Any) -> str:
+    text = str(schema)
+    for argument in schema.arguments if "str" in text else ():
+        if "str" in str(argument.type) and FILE_ARGUMENT.search(argument.name):
+            return f"its argument {argument.name!r} {_NAMES_A_FILE}"
+    if not TENSOR.search(text):
+        return "it neither takes nor gives a tensor"
+    for argument in schema.arguments if OBJECT_TYPE.search(text) else ():
+        kind = str(argument.type)
+        found = OBJECT_TYPE.search(kind)
+        if found and not kind.startswith("Optional") and not argument.has_default_value():
+            return (
+                f"its argument {argument.name!r} is an object ({found['script'] or found[0]}) that a case cannot"
+                " carry; register a function that makes one in its setup with @opbench.operator"
+            )
     return ""
 
 
@@ -72,15 +106,13 @@ def schemas_named(qualified: str) -> list[Any]:
 def libraries() -> dict[str, list[str]]:
     """Library -> the full names of its overloads, sorted. Refused ones are left out."""
     torch = importlib.import_module("torch")
-    names: dict[str, list[str]] = {}
+    names: dict[str, set[str]] = {}
     for schema in torch._C._jit_get_all_schemas():
         library, _, name = schema.name.partition("::")
-        if library in REFUSED_LIBRARIES or f"{library}.{name}" in REFUSED:
-            continue
-        names.setdefault(library, []).append(
-            f"torch.ops.{library}.{name}.{schema.overload_name or 'default'}"
-        )
-    return {library: sorted(set(names[library])) for library in sorted(names)}
+        if not refusal(library, name, [schema]):
+            overload = schema.overload_name or "default"
+            names.setdefault(library, set()).add(f"torch.ops.{library}.{name}.{overload}")
+    return {library: sorted(names[library]) for library in sorted(names)}
 
 
 def _attribute(holder: Any, name: str, kind: type) -> Any:

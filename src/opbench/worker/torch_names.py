@@ -17,6 +17,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from opbench.worker import op_library, refused_names
 from opbench.worker.registry import is_module_class
 
 # Namespace -> the prefix of its operators' names in the aten library; None where there is no such rule.
@@ -33,15 +34,36 @@ NAMESPACES: dict[str, str | None] = {
     "torch.nested": "nested_",
     "torch.signal.windows": None,
     "torch.masked": None,
+    "torch.nn.utils": None,
+    "torch.nn.utils.rnn": None,
+    "torch.nn.attention.flex_attention": None,
     "torch.functional": "",
+    "torch._VF": "",
+    "torch._C._VariableFunctions": "",
     "torch._C._nn": "",
+    "torch._C._special": "",
+    "torch._C._linalg": "",
+    "torch._C._fft": "",
+    "torch._C._sparse": "",
+    "torch._C._nested": "",
     "torch.ao.nn.quantized": None,
     "torch.ao.nn.quantized.dynamic": None,
     "torch.ao.nn.quantized.functional": None,
+    "torch.ao.nn.intrinsic.quantized": None,
+}
+# Other names of the same things.
+ALIASES = {
+    "torch._VF": "torch._C._VariableFunctions",
+    "torch.nn.quantized": "torch.ao.nn.quantized",
+    "torch.nn.quantized.dynamic": "torch.ao.nn.quantized.dynamic",
+    "torch.nn.quantized.functional": "torch.ao.nn.quantized.functional",
+    "torch.nn.intrinsic.quantized": "torch.ao.nn.intrinsic.quantized",
 }
 # Not spelt out for everybody: what they hold is better known under another name, or costs an import.
 ASIDE = frozenset(
-    name for name in NAMESPACES if name.startswith(("torch._C", "torch.ao", "torch.functional"))
+    name
+    for name in NAMESPACES
+    if name.startswith(("torch._", "torch.ao", "torch.functional", "torch.nn.attention"))
 )
 
 BUILTIN_TABLES = ("_VariableFunctions", "_nn", "_special", "_linalg", "_fft", "_sparse", "_nested")
@@ -50,9 +72,14 @@ FUNCTION_FILES = frozenset(
         "torch.functional",
         "torch.nn.functional",
         "torch.nn.init",
+        "torch.nn.utils.clip_grad",
+        "torch.nn.utils.convert_parameters",
+        "torch.nn.utils.fusion",
+        "torch.nn.utils.rnn",
         "torch.sparse",
         "torch.nested",
         "torch.masked._ops",
+        "torch.masked.maskedtensor.creation",
         "torch.signal.windows.windows",
         "torch._linalg_utils",
         "torch._lowrank",
@@ -60,75 +87,40 @@ FUNCTION_FILES = frozenset(
         "torch.ao.nn.quantized.functional",
     }
 )
-# Of the functions in torch/__init__.py, these compute something; the rest configure torch.
-TORCH_FUNCTIONS = frozenset({"is_tensor", "is_storage"})
-MODULE_FILES = ("torch.nn.", "torch.ao.nn.")
-# Special methods of Tensor that are operators; the others are how Python makes, copies and prints objects.
-SPECIAL_METHODS = frozenset(
-    f"__{name}__"
-    for name in """
-    abs add and array bool complex contains deepcopy div eq float floordiv format ge getitem gt iadd iand idiv
-    ifloordiv ilshift imod imul index int invert ior ipow irshift isub iter itruediv ixor le len long lshift lt
-    matmul mod mul ne neg nonzero or pos pow radd rand rdiv repr reversed rfloordiv rlshift rmatmul rmod rmul ror
-    rpow rrshift rshift rsub rtruediv rxor setitem str sub truediv xor
-    """.split()  # noqa: SIM905 - seventy strings would fill a page
-)
-
-_FILES = frozenset(
+# Functions of other files, most of which is no operator.
+SINGLE_FUNCTIONS = frozenset(
     {
-        "torch.functional",
-        "torch.nn.functional",
-        "torch.nn.init",
-        "torch.sparse",
-        "torch.nested",
-        "torch.masked._ops",
-        "torch.signal.windows.windows",
-        "torch._linalg_utils",
-        "torch._lowrank",
-        "torch._lobpcg",
-        "torch.ao.nn.quantized.functional",
+        *("is_tensor", "is_storage", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not"),
+        *("sym_sqrt", "sym_sum", "flex_attention"),
     }
 )
-# Of the functions in torch/__init__.py, these compute something; the rest configure torch.
-TORCH_FUNCTIONS = frozenset({"is_tensor", "is_storage"})
+SINGLE_FILES = frozenset({"torch", "torch.nn.attention.flex_attention"})
 MODULE_FILES = ("torch.nn.", "torch.ao.nn.")
 # Special methods of Tensor that are operators; the others are how Python makes, copies and prints objects.
 SPECIAL_METHODS = frozenset(
     f"__{name}__"
-    for name in (
-        "abs add and bool complex contains div eq float floordiv ge getitem gt iadd iand idiv ifloordiv ilshift "
-        "imod imul index int invert ior ipow irshift isub iter itruediv ixor le len long lshift lt matmul mod mul "
-        "ne neg nonzero or pos pow radd rand rdiv reversed rfloordiv rlshift rmatmul rmod rmul ror rpow rrshift "
-        "rshift rsub rtruediv rxor setitem sub truediv xor deepcopy array repr str format"
-    ).split()
+    for names in (
+        "abs add and bool complex contains div eq float floordiv ge getitem gt iadd iand idiv ifloordiv",
+        "ilshift imod imul index int invert ior ipow irshift isub iter itruediv ixor le len long lshift lt",
+        "matmul mod mul ne neg nonzero or pos pow radd rand rdiv reversed rfloordiv rlshift rmatmul rmod rmul",
+        "ror rpow rrshift rshift rsub rtruediv rxor setitem sub truediv xor array deepcopy format repr str",
+    )
+    for name in names.split()
 )
+# Attributes of Tensor that make another tensor; the others are facts about the one there is.
+VIEW_ATTRIBUTES = frozenset({"H", "T", "data", "imag", "mH", "mT", "real"})
 
-_FILES = "it reads or writes files"
-_CALLABLES = "it takes a Python function, which a case cannot carry"
-_OBJECTS = "it is how Python makes and stores objects"
-_HOLDER = "it holds other modules and computes nothing itself"
-# Names that pass every other test, and why they are no operators all the same.
-REFUSED: dict[str, str] = {
-    "torch.from_file": _FILES,
-    "torch.load": _FILES,
-    "torch.save": _FILES,
-    "torch.Tensor.share_memory_": _FILES,
-    "torch.Tensor.module_load": _OBJECTS,
-    "torch.Tensor._reduce_ex_internal": _OBJECTS,
-    "torch.Tensor._rebuild_from_type_v2": _OBJECTS,
-    "torch.Tensor.apply_": _CALLABLES,
-    "torch.Tensor.map_": _CALLABLES,
-    "torch.Tensor.map2_": _CALLABLES,
-    "torch.Tensor.register_hook": _CALLABLES,
-    "torch.Tensor.register_post_accumulate_grad_hook": _CALLABLES,
-    "torch.Tensor._register_hook_dict": _CALLABLES,
-    "torch.nn.Module": _HOLDER,
-    "torch.nn.Container": _HOLDER,
-    "torch.nn.ModuleList": _HOLDER,
-    "torch.nn.ModuleDict": _HOLDER,
-    "torch.nn.ParameterList": _HOLDER,
-    "torch.nn.ParameterDict": _HOLDER,
-}
+
+def namespace_of(name: str) -> tuple[str, str]:
+    """The namespace that a name is in, by its own name, and the rest; ("", "") when there is none."""
+    namespace, _, base = name.rpartition(".")
+    if namespace.startswith("torch.nn.modules"):
+        found = find("torch.nn", base)
+        # Where a class is defined is how programs that look at a model spell it.
+        if namespace in ("torch.nn.modules", getattr(found, "__module__", None)):
+            return "torch.nn", base
+    namespace = ALIASES.get(namespace, namespace)
+    return (namespace, base) if namespace in NAMESPACES else ("", "")
 
 
 def find(namespace: str, name: str) -> Any:
@@ -137,7 +129,8 @@ def find(namespace: str, name: str) -> Any:
     if home is None:
         return None
     if not inspect.isclass(home):
-        return vars(home).get(name)
+        held = vars(home) if isinstance(home, types.ModuleType) else _table(home)
+        return held.get(name)
     for base in home.__mro__:
         if base is not object and name in vars(base):
             return vars(base)[name]
@@ -146,24 +139,26 @@ def find(namespace: str, name: str) -> Any:
 
 def refusal(namespace: str, name: str, found: Any) -> str:
     """Why what was found is not an operator; empty when it is one."""
-    reason = REFUSED.get(f"{namespace}.{name}", "")
+    reason = refused_names.NAMES.get(f"{namespace}.{name}", "")
+    if not reason and namespace in _TABLE_HOMES:
+        reason = refused_names.NAMES.get(f"torch.{name}", "")
     if reason:
         return reason
     if namespace == "torch.Tensor":
         return _refuse_method(name, found)
-    if inspect.isclass(found) and is_module_class(found):
-        return "" if found.__module__.startswith(MODULE_FILES) else "it is not a module class of torch"
+    if inspect.isclass(found):
+        return _refuse_class(found)
     if isinstance(found, types.BuiltinFunctionType):
-        return "" if id(found) in _builtins() else "it configures or inspects torch and computes nothing"
+        return _refuse_schemas(namespace, name) if id(found) in _builtins() else refused_names.CONFIGURES
     if isinstance(found, types.FunctionType):
-        if found.__module__ in FUNCTION_FILES or (namespace == "torch" and _computes(name)):
-            return ""
-        return "it configures or inspects torch and computes nothing"
+        return _refuse_function(name, found)
     if isinstance(found, types.ModuleType):
         return "it is a Python module"
-    if inspect.isclass(found):
-        return "it is a class"
-    return _refuse_packet(found)
+    if isinstance(found, importlib.import_module("torch._ops").OpOverloadPacket):
+        # A few names of `torch` are packets of an operator library (`torch.quantized_lstm`).
+        return op_library.refusal("aten", name, op_library.schemas_of(found))
+    kind = type(found).__name__
+    return f"it is {'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
 def callable_of(namespace: str, name: str, found: Any) -> Any:
@@ -178,8 +173,10 @@ def names_of(namespace: str) -> list[str]:
     home = _home(namespace)
     if home is None:
         return []
-    bases = [base for base in home.__mro__ if base is not object] if inspect.isclass(home) else [home]
-    candidates = {name for base in bases for name in vars(base)}
+    if inspect.isclass(home):
+        candidates = {name for base in home.__mro__ if base is not object for name in vars(base)}
+    else:
+        candidates = set(vars(home) if isinstance(home, types.ModuleType) else _table(home))
     return sorted(
         f"{namespace}.{name}" for name in candidates if not refusal(namespace, name, find(namespace, name))
     )
@@ -188,13 +185,24 @@ def names_of(namespace: str) -> list[str]:
 @functools.cache
 def _home(namespace: str) -> Any:
     """The module or class that a namespace is, or None where this torch has none."""
+    torch = importlib.import_module("torch")
     if namespace == "torch.Tensor":
-        return importlib.import_module("torch").Tensor
-    if namespace == "torch._C._nn":
-        return importlib.import_module("torch")._C._nn
+        return torch.Tensor
+    if namespace in _TABLE_HOMES:
+        return getattr(torch._C, ALIASES.get(namespace, namespace).rpartition(".")[2], None)
     with contextlib.suppress(ImportError):
         return importlib.import_module(namespace)
     return None
+
+
+_TABLE_HOMES = ("torch._VF", *(f"torch._C.{table}" for table in BUILTIN_TABLES))
+
+
+@functools.cache
+def _table(holder: Any) -> dict[str, Any]:
+    """The functions of a table of builtins; some tables are modules, one is an object without a `__dict__`."""
+    entries = ((name, getattr(holder, name, None)) for name in dir(holder) if not name.startswith("__"))
+    return {name: entry for name, entry in entries if isinstance(entry, types.BuiltinFunctionType)}
 
 
 @functools.cache
@@ -206,28 +214,41 @@ def _builtins() -> dict[int, Any]:
 def _table_entries() -> Iterator[Any]:
     bindings = importlib.import_module("torch")._C
     for table in BUILTIN_TABLES:
-        holder = getattr(bindings, table, None)
-        for name in dir(holder):
-            function = getattr(holder, name, None)
-            if isinstance(function, types.BuiltinFunctionType) and not name.startswith("__"):
-                yield function
+        yield from _table(getattr(bindings, table, None)).values()
 
 
-def _computes(name: str) -> bool:
-    return name in TORCH_FUNCTIONS or name.startswith(("sym_", "_sym_"))
+def _refuse_schemas(namespace: str, name: str) -> str:
+    """What is known of an operator's arguments says whether a case can carry them."""
+    prefix = NAMESPACES[namespace]
+    schemas = op_library.schemas_named(f"aten::{prefix}{name}") if prefix is not None else []
+    if schemas:
+        return op_library.refusal("aten", name, schemas)
+    return refused_names.PRIVATE if name.startswith("_") else ""
+
+
+def _refuse_function(name: str, found: types.FunctionType) -> str:
+    if name.startswith("_"):
+        return refused_names.PRIVATE
+    single = found.__module__ in SINGLE_FILES and name in SINGLE_FUNCTIONS
+    return "" if single or found.__module__ in FUNCTION_FILES else refused_names.CONFIGURES
+
+
+def _refuse_class(found: type) -> str:
+    if not is_module_class(found):
+        return "it is a class, and not one of torch.nn's modules"
+    if not found.__module__.startswith(MODULE_FILES):
+        return "it is not a module class of torch"
+    forward = getattr(found, "forward", None)
+    return refused_names.HOLDER if forward is importlib.import_module("torch").nn.Module.forward else ""
 
 
 def _refuse_method(name: str, found: Any) -> str:
     if name.startswith("__"):
-        return "" if name in SPECIAL_METHODS else _OBJECTS
-    if isinstance(found, (types.MethodDescriptorType, types.GetSetDescriptorType, property)):
-        return ""
+        return "" if name in SPECIAL_METHODS else refused_names.OBJECTS
+    if isinstance(found, (types.GetSetDescriptorType, property)):
+        return "" if name in VIEW_ATTRIBUTES else refused_names.ATTRIBUTE.format(name=name)
+    if isinstance(found, types.MethodDescriptorType):
+        return _refuse_schemas("torch.Tensor", name)
     if isinstance(found, types.FunctionType):
-        return ""
+        return refused_names.PRIVATE if name.startswith("_") else ""
     return "it is not a method that takes a tensor"
-
-
-def _refuse_packet(found: Any) -> str:
-    """A few names of `torch` are packets of an operator library (`torch.quantized_lstm`)."""
-    packet = importlib.import_module("torch._ops").OpOverloadPacket
-    return "" if isinstance(found, packet) else f"it is a {type(found).__name__}"

@@ -1,14 +1,20 @@
-"""Floating-point operations of one call, where they are known.
+"""Floating-point operations of one call, and the bytes it must move, where they are known.
 
-Counted are what torch has formulas for: matrix products, convolutions, attention; 2 for each multiply-add.
-Everything else counts nothing, so an operator without any of these has no flops metric rather than a zero.
+Counted as operations is what torch has formulas for: matrix products, convolutions, attention; 2 for each
+multiply-add. Everything else counts nothing, so an operator without any of these has no flops metric
+rather than a zero. What an operator was registered with is believed instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
+
+from opbench.worker.probes import metric
+from opbench.worker.probes.bytes_moved import Traffic
+from opbench.worker.probes.dispatch import name_of, watched
+from opbench.worker.registry import amount
 
 # Operators that do the work of one that torch has a formula for, with the same first arguments.
 SAME_AS = {
@@ -18,69 +24,134 @@ SAME_AS = {
     "_scaled_dot_product_flash_attention_for_cpu_backward": "_scaled_dot_product_flash_attention_backward",
     "_scaled_dot_product_fused_attention_overrideable": "_scaled_dot_product_flash_attention",
 }
+# Vector products: one multiply-add for each entry of this operand.
+VECTOR_PRODUCTS = {"dot": 0, "vdot": 0, "mv": 0, "addmv": 1}
+
+
+class Work:
+    """Adds up the formulas of the operators that a call dispatches, and notes the type they compute in."""
+
+    def __init__(self) -> None:
+        self.flops: dict[str, int] = {}
+        self._by_dtype: dict[str, int] = {}
+
+    def see(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Take in one operator."""
+        formula = formulas().get(getattr(func, "_overloadpacket", None))
+        if formula is None:
+            return
+        flops = int(formula(*args, **kwargs, out_val=result))
+        name = name_of(func)
+        self.flops[name] = self.flops.get(name, 0) + flops
+        dtype = computed_in(name, args)
+        self._by_dtype[dtype] = self._by_dtype.get(dtype, 0) + flops
+
+    @property
+    def dtype(self) -> str:
+        """The type that most of the work is done in; empty when there is no work."""
+        return max(self._by_dtype, key=lambda dtype: self._by_dtype[dtype], default="")
 
 
 def measure(
-    prepared: Any,
-    plan: dict[str, Any],
-    device: Any,
-    *,
-    operator: Any = None,
-    reference: Any = None,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The flops of one call: what the operator was registered with, else what a dispatched call counts.
+    prepared: Any, plan: Mapping[str, Any], device: Any
+) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """`flops` and `bytes.moved` of one call: what the operator was registered with, else what is seen."""
+    del plan
+    # Only an eager call is sure to go through the dispatcher; the work of another runtime is the same.
+    source = prepared if prepared.reference is None else prepared.reference()
+    flops, by_operator, dtype, moved, parts = _seen(source)
+    metrics: list[dict[str, Any]] = []
+    provenance: dict[str, Any] = {"method": "torch flop formulas", "operators": by_operator, "dtype": dtype}
+    registered = _registered(prepared, "flops")
+    if registered is not None:
+        flops, provenance = registered, {"method": "registered with the operator", "dtype": dtype}
+    elif prepared.reference is not None:
+        provenance["counted_on"] = "eager"
+    if flops:
+        metrics.append(metric("flops", flops, "flop", "count", better="neither", provenance=provenance))
+    provenance = {"method": "every byte once", **parts}
+    registered = _registered(prepared, "bytes")
+    if registered is not None:
+        moved, provenance = registered, {"method": "registered with the operator"}
+    if moved:
+        metrics.append(metric("bytes.moved", moved, "B", "bytes", better="neither", provenance=provenance))
+    return metrics, []
 
-    `reference` is the same case prepared eagerly, for runtimes whose work does not go through the dispatcher.
-    """
-    counted = registered(operator, prepared, "flops")
-    if counted is not None:
-        return [_metric(counted, {"method": "registered with the operator"})], []
-    source = reference if reference is not None else prepared
+
+def _seen(source: Any) -> tuple[int, dict[str, int], str, int | None, dict[str, int]]:
+    if source.body.setup:
+        # A snippet's set-up runs in front of its first statement, and is not to be counted.
+        source.once()
     source.restore()
+    work, traffic = Work(), Traffic(source.inputs)
+
+    def watch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        work.see(func, args, kwargs, result)
+        traffic.see(func, args, kwargs, result)
+
     try:
-        by_operator = count(source.once)
+        result = watched(source.once, watch, formulas().__contains__)
+        # What a snippet leaves behind is in its variables, not in a result.
+        moved = None if source.function is None else traffic.moved(result)
     finally:
         source.restore()
-    total = sum(by_operator.values())
-    if total <= 0:
-        return [], []
-    provenance: dict[str, Any] = {"method": "torch flop formulas", "operators": by_operator}
-    if reference is not None:
-        provenance["counted_on"] = "eager"
-    return [_metric(total, provenance)], []
+    parts = {} if moved is None else {"read_bytes": moved[0], "written_bytes": moved[1]}
+    dtype = work.dtype or _dtype_of(source.inputs)
+    return sum(work.flops.values()), work.flops, dtype, sum(moved) if moved is not None else None, parts
 
 
-def registered(operator: Any, prepared: Any, field: str) -> int | None:
-    """What the operator's own `flops` or `bytes` function says of a forward call; None without one."""
-    function = getattr(operator, field, None)
-    if function is None or prepared.direction != "forward":
+def _registered(prepared: Any, field: str) -> int | None:
+    """What the operator's own `flops` or `bytes` says of a forward call; None without one."""
+    if prepared.direction != "forward":
         return None
     args, kwargs = prepared.arguments
-    return int(function(*args, **kwargs))
+    said = amount(getattr(prepared.operator, field, None), args, kwargs)
+    return None if said is None else round(said)
 
 
 def count(call: Callable[[], Any]) -> dict[str, int]:
     """Flops of everything that the call dispatches, by operator."""
-    counts: dict[str, int] = {}
-    with _counter_class()(counts):
-        call()
-    return counts
+    work = Work()
+    watched(call, work.see, formulas().__contains__)
+    return work.flops
+
+
+def computed_in(name: str, args: tuple[Any, ...]) -> str:
+    """The dtype of an operator's numbers; `tfloat32` where a GPU is allowed to shorten float32 to that."""
+    import torch
+
+    tensor = next((value for value in args if isinstance(value, torch.Tensor)), None)
+    if tensor is None:
+        return ""
+    if tensor.dtype == torch.float32 and tensor.device.type == "cuda":
+        convolves = "convolution" in name
+        backend = torch.backends.cudnn if convolves else torch.backends.cuda.matmul
+        if backend.allow_tf32:
+            return "tfloat32"
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _dtype_of(tensors: tuple[Any, ...]) -> str:
+    """The dtype of the first tensor of numbers with a point, for operators that are not torch's own."""
+    dtypes = [tensor.dtype for tensor in tensors]
+    first = next((dtype for dtype in dtypes if dtype.is_floating_point), dtypes[0] if dtypes else "")
+    return str(first).removeprefix("torch.")
 
 
 @lru_cache(maxsize=1)
-def _formulas() -> dict[Any, Callable[..., int]]:
+def formulas() -> Mapping[Any, Callable[..., int]]:
+    """Flop formulas by operator packet: torch's, and those of operators that do the same work."""
     import torch
     from torch.utils.flop_counter import flop_registry
 
     aten = torch.ops.aten
-    formulas: dict[Any, Callable[..., int]] = dict(flop_registry)
-    for name, known in SAME_AS.items():
-        if hasattr(aten, name) and hasattr(aten, known) and getattr(aten, known) in formulas:
-            formulas.setdefault(getattr(aten, name), formulas[getattr(aten, known)])
-    # Vector products: one multiply-add for each entry of the larger operand.
-    for name, operand in (("dot", 0), ("vdot", 0), ("mv", 0), ("addmv", 1)):
-        formulas.setdefault(getattr(aten, name), _twice_entries_of(operand))
-    return formulas
+    known: dict[Any, Callable[..., int]] = dict(flop_registry)
+    for name, same in SAME_AS.items():
+        if hasattr(aten, name) and hasattr(aten, same) and getattr(aten, same) in known:
+            known.setdefault(getattr(aten, name), known[getattr(aten, same)])
+    for name, operand in VECTOR_PRODUCTS.items():
+        known.setdefault(getattr(aten, name), _twice_entries_of(operand))
+    return known
 
 
 def _twice_entries_of(operand: int) -> Callable[..., int]:
@@ -88,55 +159,3 @@ def _twice_entries_of(operand: int) -> Callable[..., int]:
         return 2 * int(args[operand].numel())
 
     return flops
-
-
-@lru_cache(maxsize=1)
-def _counter_class() -> Any:
-    import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    formulas = _formulas()
-
-    class Counter(TorchDispatchMode):  # type: ignore[misc]
-        """Adds up the formulas of the operators that are dispatched."""
-
-        @classmethod
-        def _should_skip_dynamo(cls) -> bool:
-            # Otherwise torch imports its compiler, which takes a second in every fresh process; that is
-            # what torch's own FlopCounterMode costs.
-            return False
-
-        def __init__(self, counts: dict[str, int]) -> None:
-            super().__init__()
-            self._counts = counts
-
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            kwargs = kwargs or {}
-            packet = getattr(func, "_overloadpacket", None)
-            formula = formulas.get(packet)
-            if formula is None and isinstance(func, torch._ops.OpOverload):
-                # In inference mode composite operators arrive whole; their parts have the formulas.
-                with self:
-                    result = func.decompose(*args, **kwargs)
-                if result is not NotImplemented:
-                    return result
-            result = func(*args, **kwargs)
-            if formula is not None:
-                name = str(packet)
-                self._counts[name] = self._counts.get(name, 0) + int(formula(*args, **kwargs, out_val=result))
-            return result
-
-    return Counter
-
-
-def _metric(value: int, provenance: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "tag": "flops",
-        "value": value,
-        "unit": "flop",
-        "hint": "count",
-        "better": "neither",
-        "provenance": provenance,
-    }

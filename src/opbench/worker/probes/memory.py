@@ -1,16 +1,19 @@
-"""How much memory one call allocates, and what the process holds at most. A pass of its own, after the timing.
+"""How much memory one call allocates, and what the process holds at most: a pass after the timing.
 
 The CPU allocator reports every block that it hands out and takes back to the profiler; the running sum
 of these is what the call holds above what there was before it. An accelerator's caching allocator keeps
 such counters itself. Buffers that a kernel takes from the C library directly (scratch space of BLAS, of
-sorting) are seen by neither, only by the resident-set size.
+sorting) are seen by neither, only by the resident-set size; nor is what threads take on the CPU that the
+call itself starts.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
+
+from opbench.worker.probes import caution, metric
 
 # Writing this there makes the kernel forget the process' resident high-water mark.
 RESET_FILE, RESET_WORD = "/proc/self/clear_refs", "5"
@@ -22,15 +25,16 @@ class Allocations(NamedTuple):
 
     peak_bytes: int
     total_bytes: int
-    count: int
+    number: int
 
 
 def measure(
-    prepared: Any, plan: dict[str, Any], device: Any
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    prepared: Any, plan: Mapping[str, Any], device: Any
+) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Memory metrics of one call; the operands are as before afterwards."""
-    metrics: list[dict[str, Any]] = []
-    warnings: list[dict[str, Any]] = []
+    if prepared.body.setup:
+        # A snippet's set-up runs in front of its first statement, and is not to be counted.
+        prepared.once()
     prepared.restore()
     resident = ResidentMark()
     try:
@@ -38,23 +42,21 @@ def measure(
     finally:
         rss_bytes, rss_provenance = resident.read()
         prepared.restore()
+    metrics: list[dict[str, Any]] = []
+    warnings: list[dict[str, str]] = []
     if counted is None:
-        warnings.append(
-            {
-                "code": "memory_unknown",
-                "message": f"the allocator of {device.name} keeps no counters, so only resident memory is known",
-            }
-        )
+        text = f"the allocator of {device.name} keeps no counters, so only resident memory is known"
+        warnings.append(caution("memory_unknown", text))
     else:
         allocations, method = counted
         provenance = {"method": method, "baseline": "just before the call; inputs not included"}
         metrics += [
-            _metric("memory.peak", allocations.peak_bytes, "B", "bytes", provenance),
-            _metric("memory.total", allocations.total_bytes, "B", "bytes", provenance),
-            _metric("memory.allocations", allocations.count, "count", "count", provenance),
+            metric("memory.peak", allocations.peak_bytes, "B", "bytes", provenance=provenance),
+            metric("memory.total", allocations.total_bytes, "B", "bytes", provenance=provenance),
+            metric("memory.allocations", allocations.number, "count", "count", provenance=provenance),
         ]
     if rss_bytes is not None:
-        metrics.append(_metric("memory.rss_peak", rss_bytes, "B", "bytes", rss_provenance))
+        metrics.append(metric("memory.rss_peak", rss_bytes, "B", "bytes", provenance=rss_provenance))
     return metrics, warnings
 
 
@@ -183,14 +185,3 @@ def _maxrss_bytes() -> int | None:
         return None
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used if sys.platform == "darwin" else used * 1024
-
-
-def _metric(tag: str, value: int, unit: str, hint: str, provenance: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "tag": tag,
-        "value": value,
-        "unit": unit,
-        "hint": hint,
-        "better": "lower",
-        "provenance": dict(provenance),
-    }

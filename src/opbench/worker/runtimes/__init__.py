@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -15,7 +16,7 @@ MODULES = {"eager": "opbench.worker.runtimes.eager"}
 class Runtime(Protocol):
     """What a runtime module offers."""
 
-    def prepare(self, case: dict[str, Any], builder: Any, operator: Any, device: Any) -> Prepared:
+    def prepare(self, case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -> Prepared:
         """Build the inputs of a case and make it callable."""
 
 

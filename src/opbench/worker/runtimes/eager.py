@@ -2,73 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from opbench.worker.mutation import mutated
+from opbench.worker.registry import hooked_arguments
 from opbench.worker.runtimes import gradients, snippet
-from opbench.worker.runtimes.operands import Operands, written_places
-from opbench.worker.runtimes.outputs import distinct, tensors_in
-from opbench.worker.runtimes.prepared import Prepared, body_of, call_name, call_source
+from opbench.worker.runtimes.call import Call, Place, call_of
+from opbench.worker.runtimes.prepared import Prepared, body_of
 
 
-def prepare(case: dict[str, Any], builder: Any, operator: Any, device: Any) -> Prepared:
+def prepare(case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -> Prepared:
     """Build the inputs of a case (and its module, if it has one) and make it callable."""
     if operator is None:
         return snippet.prepare(case)
-    function = _callable(case, builder, operator, device)
-    args, kwargs = builder.arguments(case.get("args", []), case.get("kwargs", {}))
-    fresh = written_places(args, kwargs, _written(operator, function, args, kwargs))
+    call = built(case, builder, operator, device)
     direction = case.get("direction", "forward")
     if direction == "backward":
-        return gradients.backward(function, args, kwargs, fresh, builder, device)
+        return gradients.backward(call, builder, device)
     if direction == "forward_backward":
-        return gradients.forward_backward(function, args, kwargs, fresh, builder, device)
-    return _forward(function, args, kwargs, fresh)
+        return gradients.forward_backward(call, builder, device)
+    return forward(call, device)
 
 
-def _callable(case: dict[str, Any], builder: Any, operator: Any, device: Any) -> Callable[..., Any]:
-    function: Callable[..., Any] = operator.function
-    if operator.kind != "module":
-        return function
-    build = case.get("build") or {}
-    args, kwargs = builder.arguments(build.get("args", []), build.get("kwargs", {}), "build")
-    module: Any = function(*args, **kwargs)
-    return module.to(device.name)  # type: ignore[no-any-return]
+def built(case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -> Call:
+    """The call of a case, with its inputs, and its module on the device."""
+    function: Any = operator.function
+    if operator.kind == "module":
+        build = case.get("build") or {}
+        args, kwargs = builder.arguments(build.get("args", []), build.get("kwargs", {}), "build")
+        function = function(*args, **kwargs)
+        if hasattr(function, "to"):
+            function = function.to(device.name)
+    args, kwargs = builder.arguments(case.get("args", []), case.get("kwargs", {}))
+    if operator.fill is not None or operator.setup is not None:
+        given = {**dict(enumerate(args)), **kwargs}
+        args, kwargs = hooked_arguments(operator, args, kwargs, builder.seed)
+        _with_gradients(given, {**dict(enumerate(args)), **kwargs})
+    written = mutated(operator, args, kwargs, function)
+    return call_of(function, args, kwargs, written, operator.parameters, _open_places(case))
 
 
-def _written(
-    operator: Any, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[int | str, ...]:
-    from opbench.worker.resolve import mutated
-
-    written = tuple(mutated(operator, args, kwargs))
-    # Whether a module works in place is known only once it is built.
-    if operator.kind == "module" and getattr(function, "inplace", False) is True and args:
-        written = (0, *written)
-    return tuple(dict.fromkeys(written))
-
-
-def _forward(
-    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], fresh: tuple[int | str, ...]
-) -> Prepared:
-    call, names = call_source(args, kwargs)
-    fresh_names = tuple(call_name(place, kwargs) for place in fresh)
-    originals = [args[place] if isinstance(place, int) else kwargs[place] for place in fresh]
-    pool = Operands(originals) if fresh else None
-
-    def once() -> Any:
-        if pool is None:
-            return function(*args, **kwargs)
-        entry = pool.entries[0] if len(fresh) > 1 else (pool.entries[0],)
-        own_args, own_kwargs = gradients.put(args, kwargs, fresh, entry)
-        return function(*own_args, **own_kwargs)
-
-    parts = [tensor for _, tensor in tensors_in([*args, *kwargs.values()])]
+def forward(call: Call, device: Any) -> Prepared:
+    """A call, and nothing after it."""
+    pool = call.pool(device.pool_bytes)
+    source, names = call.source()
     return Prepared(
-        body=body_of(call, names | {"f": function}, fresh_names),
-        once=once,
-        function=function,
-        arguments=(args, kwargs),
-        inputs=distinct([*parts, *gradients.parameters(function)]),
+        body=body_of(source, names, call.written_names()),
+        once=call if pool is None else lambda: call.with_entry(pool.first())(),
+        function=call.function,
+        arguments=(call.args, call.kwargs),
+        inputs=call.tensors(),
         pool=pool,
     )
+
+
+def _open_places(case: Mapping[str, Any]) -> frozenset[Place]:
+    specs: dict[Place, Any] = {**dict(enumerate(case.get("args", []))), **case.get("kwargs", {})}
+    return frozenset(place for place, spec in specs.items() if spec.get("requires_grad") is None)
+
+
+def _with_gradients(given: Mapping[Place, Any], new: Mapping[Place, Any]) -> None:
+    """What a hook put in the place of an argument wants a gradient where that did."""
+    for place, value in new.items():
+        old = given.get(place)
+        if value is not old and getattr(old, "requires_grad", False) and hasattr(value, "requires_grad_"):
+            if value.is_leaf and (value.is_floating_point() or value.is_complex()):
+                value.requires_grad_()

@@ -2,159 +2,161 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from opbench.worker.errors import Unsupported
-from opbench.worker.runtimes.operands import Copies, Operands
+from opbench.worker.runtimes.call import Call, Place
 from opbench.worker.runtimes.outputs import distinct, tensors_in
-from opbench.worker.runtimes.prepared import Prepared, body_of, call_name, call_source
+from opbench.worker.runtimes.prepared import Prepared, body_of
 
-Places = tuple["int | str", ...]
+# How torch says that an operator has no derivative for one of its arguments.
+NO_DERIVATIVE = (
+    re.compile(r"is not differentiable with respect to argument '(\w+)'"),
+    re.compile(r"the derivative for '(?:\w+: )?(\w+)' is not implemented"),
+)
 
 
-def backward(
-    function: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    fresh: Places,
-    builder: Any,
-    device: Any,
-) -> Prepared:
+class Trial(NamedTuple):
+    """The first forward and backward: outputs by their paths in source, and what depends on what."""
+
+    outputs: list[tuple[str, Any]]
+    inputs: tuple[Any, ...]
+    cotangents: tuple[Any, ...]
+    forward_s: float
+    backward_s: float
+    held: tuple[Place, ...]
+
+    @property
+    def tensors(self) -> tuple[Any, ...]:
+        """The outputs alone."""
+        return tuple(tensor for _, tensor in self.outputs)
+
+
+def backward(call: Call, builder: Any, device: Any) -> Prepared:
     """Backward alone: the graph is built once, and every call runs backward through it."""
     import torch
 
-    leaves = _leaves(function, args, kwargs)
-    args, kwargs = _unshared(args, kwargs, fresh)
-    result = function(*args, **kwargs)
-    device.synchronize()
-    outputs = [tensor for _, tensor in _differentiable(result, args, kwargs, fresh)]
-    cotangents = _cotangents(outputs, builder)
-    start = perf_counter()
-    gradients = torch.autograd.grad(outputs, leaves, cotangents, retain_graph=True, allow_unused=True)
-    device.synchronize()
-    first_call_s = perf_counter() - start
-    inputs = _used(leaves, gradients)
-    names = {
-        "grad": torch.autograd.grad,
-        "outputs": tuple(outputs),
-        "inputs": inputs,
-        "cotangents": cotangents,
-    }
-    source = "grad(outputs, inputs, cotangents, retain_graph=True)"
-
-    def once() -> Any:
-        return torch.autograd.grad(tuple(outputs), inputs, cotangents, retain_graph=True)
-
+    trial = _trial(call, builder, device)
+    outputs, inputs, cotangents = trial.tensors, trial.inputs, trial.cotangents
+    names = {"grad": torch.autograd.grad, "outputs": outputs, "inputs": inputs, "cotangents": cotangents}
     return Prepared(
-        body=body_of(source, names),
-        once=once,
+        body=body_of("grad(outputs, inputs, cotangents, retain_graph=True)", names),
+        once=lambda: torch.autograd.grad(outputs, inputs, cotangents, retain_graph=True),
         direction="backward",
-        function=function,
-        arguments=(args, kwargs),
-        inputs=distinct([*_parts(args, kwargs), *leaves, *cotangents]),
-        first_call_s=first_call_s,
+        function=call.function,
+        arguments=(call.args, call.kwargs),
+        inputs=distinct([*call.tensors(), *inputs, *cotangents]),
+        first_call_s=trial.backward_s,
+        provenance=_provenance(call, trial),
     )
 
 
-def forward_backward(
-    function: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    fresh: Places,
-    builder: Any,
-    device: Any,
-) -> Prepared:
+def forward_backward(call: Call, builder: Any, device: Any) -> Prepared:
     """Forward and backward in every call."""
     import torch
 
-    leaves = _leaves(function, args, kwargs)
-    trial_args, trial_kwargs = _unshared(args, kwargs, fresh)
-    start = perf_counter()
-    result = function(*trial_args, **trial_kwargs)
-    device.synchronize()
-    forward_s = perf_counter() - start
-    found = _differentiable(result, trial_args, trial_kwargs, fresh)
-    outputs = [tensor for _, tensor in found]
-    cotangents = _cotangents(outputs, builder)
-    start = perf_counter()
-    gradients = torch.autograd.grad(outputs, leaves, cotangents, allow_unused=True)
-    device.synchronize()
-    first_call_s = forward_s + perf_counter() - start
-    inputs = _used(leaves, gradients)
-    del result, outputs, gradients
-
-    call, names = call_source(args, kwargs)
-    names |= {"f": function, "grad": torch.autograd.grad, "inputs": inputs, "cotangents": cotangents}
-    paths = [path for path, _ in found]
+    trial = _trial(call, builder, device)
+    paths = [path for path, _ in trial.outputs]
+    inputs, cotangents = trial.inputs, trial.cotangents
+    first_call_s, provenance = trial.forward_s + trial.backward_s, _provenance(call, trial)
+    # Its graph and outputs are not to lie about while others are measured.
+    del trial
+    source, names = call.source()
+    names |= {"grad": torch.autograd.grad, "inputs": inputs, "cotangents": cotangents}
     if paths == ["r"]:
-        source = f"grad(({call},), inputs, cotangents)"
+        source = f"grad(({source},), inputs, cotangents)"
     else:
         # The last result must not live on beside the next one.
-        source = f"r = {call}\ngrad(({''.join(path + ', ' for path in paths)}), inputs, cotangents)\ndel r"
-    fresh_names = tuple(call_name(place, kwargs) for place in fresh)
-    pool = Operands([_at(args, kwargs, place) for place in fresh]) if fresh else None
+        listed = "".join(path + ", " for path in paths)
+        source = f"r = {source}\ngrad(({listed}), inputs, cotangents)\ndel r"
+    pool = call.pool(device.pool_bytes)
 
     def once() -> Any:
-        own_args, own_kwargs = args, kwargs
-        if pool is not None:
-            entry = pool.entries[0] if len(fresh) > 1 else (pool.entries[0],)
-            own_args, own_kwargs = put(args, kwargs, fresh, entry)
-        made = function(*own_args, **own_kwargs)
-        kept = [tensor for _, tensor in _differentiable(made, own_args, own_kwargs, fresh)]
-        return torch.autograd.grad(kept, inputs, cotangents)
+        mine = call if pool is None else call.with_entry(pool.first())
+        outputs = [tensor for _, tensor in _differentiable(mine(), mine)]
+        return torch.autograd.grad(outputs, inputs, cotangents)
 
     return Prepared(
-        body=body_of(source, names, fresh_names),
+        body=body_of(source, names, call.written_names()),
         once=once,
         direction="forward_backward",
-        function=function,
-        arguments=(args, kwargs),
-        inputs=distinct([*_parts(args, kwargs), *leaves, *cotangents]),
+        function=call.function,
+        arguments=(call.args, call.kwargs),
+        inputs=distinct([*call.tensors(), *inputs, *cotangents]),
         pool=pool,
         first_call_s=first_call_s,
+        provenance=provenance,
     )
 
 
-def put(
-    args: Sequence[Any], kwargs: Mapping[str, Any], places: Places, values: Sequence[Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments with other values at some places."""
-    new_args, new_kwargs = list(args), dict(kwargs)
-    for place, value in zip(places, values, strict=True):
-        if isinstance(place, int):
-            new_args[place] = value
-        else:
-            new_kwargs[place] = value
-    return new_args, new_kwargs
+def _trial(call: Call, builder: Any, device: Any) -> Trial:
+    """Run forward and backward once, holding fixed what torch has no derivative for."""
+    held: list[Place] = []
+    while True:
+        try:
+            return _tried(call, builder, device, tuple(held))
+        except RuntimeError as error:
+            place = _without_derivative(error, call)
+            if place is None or not _other_leaves(call, place):
+                raise
+            for _, tensor in tensors_in(call.at(place)):
+                tensor.requires_grad_(False)
+            held.append(place)
 
 
-def _at(args: Sequence[Any], kwargs: Mapping[str, Any], place: int | str) -> Any:
-    return args[place] if isinstance(place, int) else kwargs[place]
+def _tried(call: Call, builder: Any, device: Any, held: tuple[Place, ...]) -> Trial:
+    import torch
+
+    leaves = _leaves(call)
+    # What the call writes to becomes its own output, so the gradient is that of what it was copied from.
+    copied = call.on_copies()
+    device.synchronize()
+    forward_s = _timed(device)
+    result = copied()
+    forward = forward_s()
+    outputs = _differentiable(result, copied)
+    tensors = [tensor for _, tensor in outputs]
+    cotangents = _cotangents(tensors, builder)
+    device.synchronize()
+    backward_s = _timed(device)
+    gradients = torch.autograd.grad(tensors, leaves, cotangents, retain_graph=True, allow_unused=True)
+    backward = backward_s()
+    used = tuple(leaf for leaf, gradient in zip(leaves, gradients, strict=True) if gradient is not None)
+    if not used:
+        raise Unsupported("there is no backward: the outputs depend on none of the inputs")
+    return Trial(outputs, used, cotangents, forward, backward, held)
 
 
-def _unshared(
-    args: Sequence[Any], kwargs: Mapping[str, Any], fresh: Places
-) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    copies = Copies()
-    return put(args, kwargs, fresh, [copies.of(_at(args, kwargs, place)) for place in fresh])
+def _timed(device: Any) -> Callable[[], float]:
+    start = perf_counter()
+
+    def elapsed_s() -> float:
+        device.synchronize()
+        return perf_counter() - start
+
+    return elapsed_s
 
 
-def _parts(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-    return [tensor for _, tensor in tensors_in([*args, *kwargs.values()])]
+def _without_derivative(error: RuntimeError, call: Call) -> Place | None:
+    """The argument that an error says has no derivative, if it wants one only because nobody said otherwise."""
+    found = next((match for pattern in NO_DERIVATIVE if (match := pattern.search(str(error)))), None)
+    place = call.place_of(found.group(1)) if found else None
+    if place is None or place not in call.open:
+        return None
+    wanting = [tensor for _, tensor in tensors_in(call.at(place)) if tensor.requires_grad]
+    return place if wanting and all(tensor.is_leaf for tensor in wanting) else None
 
 
-def parameters(function: Any) -> list[Any]:
-    """The parameters and buffers of a module; nothing for a function."""
-    if not hasattr(function, "parameters") or not hasattr(function, "buffers"):
-        return []
-    return [*function.parameters(), *function.buffers()]
+def _other_leaves(call: Call, place: Place) -> bool:
+    mine = {id(tensor) for _, tensor in tensors_in(call.at(place))}
+    return any(tensor.requires_grad and id(tensor) not in mine for tensor in call.tensors())
 
 
-def _leaves(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-    candidates = distinct([*_parts(args, kwargs), *parameters(function)])
-    leaves = [tensor for tensor in candidates if tensor.requires_grad]
+def _leaves(call: Call) -> list[Any]:
+    leaves = [tensor for tensor in call.tensors() if tensor.requires_grad]
     if not leaves:
         raise Unsupported(
             "there is no backward: no argument and no parameter is a number that could have a gradient"
@@ -162,18 +164,13 @@ def _leaves(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> li
     return leaves
 
 
-def _differentiable(
-    result: Any, args: Sequence[Any], kwargs: Mapping[str, Any], fresh: Places
-) -> list[tuple[str, Any]]:
+def _differentiable(result: Any, call: Call) -> list[tuple[str, Any]]:
     """The outputs that have a graph, with their paths as source; `r` is what the call returned.
 
     A call that returns nothing but writes to its arguments has those as outputs.
     """
     found = [("r" + path, tensor) for path, tensor in tensors_in(result)]
-    if not found:
-        for place in fresh:
-            name = call_name(place, kwargs)
-            found += [(name + path, tensor) for path, tensor in tensors_in(_at(args, kwargs, place))]
+    found = found or list(_written(call))
     if not found:
         raise Unsupported("there is no backward: the call gives no tensor")
     seen: dict[int, tuple[str, Any]] = {}
@@ -185,6 +182,12 @@ def _differentiable(
             "there is no backward: nothing that the call gives depends on its inputs differentiably"
         )
     return list(seen.values())
+
+
+def _written(call: Call) -> Iterator[tuple[str, Any]]:
+    for place in call.written:
+        name = call.name_of(place)
+        yield from ((name + path, tensor) for path, tensor in tensors_in(call.at(place)))
 
 
 def _cotangents(outputs: Sequence[Any], builder: Any) -> tuple[Any, ...]:
@@ -211,8 +214,7 @@ def _cotangent(output: Any, builder: Any, path: str) -> Any:
     return cotangent if cotangent.stride() == laid_out.stride() else laid_out.detach().copy_(cotangent)
 
 
-def _used(leaves: Sequence[Any], gradients: Sequence[Any]) -> tuple[Any, ...]:
-    used = tuple(leaf for leaf, gradient in zip(leaves, gradients, strict=True) if gradient is not None)
-    if not used:
-        raise Unsupported("there is no backward: the outputs depend on none of the inputs")
-    return used
+def _provenance(call: Call, trial: Trial) -> dict[str, Any]:
+    names = call.names
+    held = [names[place] if isinstance(place, int) and place < len(names) else place for place in trial.held]
+    return {"without_derivative": held} if held else {}

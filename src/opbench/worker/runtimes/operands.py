@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-# A pool that leaves the caches would slow down the operator it is meant to serve.
-POOL_BYTES = 256 << 10
 # What a tensor takes beside its numbers: the objects that describe it, in Python and below.
 TENSOR_BYTES = 1 << 10
 
@@ -15,50 +13,74 @@ class Operands:
     """Copies of the values that calls write to: one entry for each call of a block.
 
     An entry is the one copy, or a tuple of them where several values are written. Copies keep strides and
-    offsets, and values that share memory share it in the copies too.
+    offsets, and values that share memory share it in the copies too. They are made when first needed, at
+    most `room` of them: `room_bytes` says how much memory they may take, given what one entry takes.
     """
 
-    def __init__(self, originals: Sequence[Any]) -> None:
+    def __init__(self, originals: Sequence[Any], room_bytes: Callable[[int], int]) -> None:
         self._originals = tuple(originals)
-        self._flat: list[tuple[Any, Any]] = []
-        self._shape = _description(self._originals)
-        self._used = False
-        self.entries: list[Any] = []
-        first = self._copy()
-        self.entries = [first, *(self._copy() for _ in range(self._room() - 1))]
-
-    def _room(self) -> int:
         tensors = _tensors(self._originals)
         size_bytes = sum(_storage_bytes(tensor) + TENSOR_BYTES for tensor in tensors)
-        return max(1, POOL_BYTES // size_bytes) if size_bytes else 1
+        self.room = max(1, room_bytes(size_bytes) // size_bytes) if size_bytes else 1
+        self._shape = _description(self._originals)
+        # Where copying numbers restores everything: the flat bytes of each entry, copy and original.
+        self._plain = all(_is_plain(tensor) for tensor in tensors)
+        self._flat: list[list[tuple[Any, Any]]] = []
+        self._entries: list[Any] = []
+        self._written = 0
 
-    def _copy(self) -> Any:
-        copies = Copies()
-        entry = tuple(copies.of(value) for value in self._originals)
-        self._flat += copies.flat
-        return entry if len(entry) > 1 else entry[0]
+    def fresh(self, count: int) -> Sequence[Any]:
+        """So many entries with their original values, to be written to."""
+        self.restore()
+        while len(self._entries) < count:
+            self._add()
+        self._written = count
+        return self._entries[:count]
+
+    def first(self) -> Any:
+        """The first entry as it is, to be written to."""
+        if not self._entries:
+            self._add()
+        self._written = max(self._written, 1)
+        return self._entries[0]
+
+    def blank(self, count: int) -> Sequence[Any]:
+        """So many entries that nobody will write to, whatever is in them."""
+        while len(self._entries) < count:
+            self._add()
+        return self._entries[:count]
+
+    def keep_one(self) -> None:
+        """Have room for one entry only."""
+        self.room = 1
 
     def restore(self) -> None:
-        """Give every entry its original value back."""
-        if not self._used:
-            self._used = True
+        """Give what was written to its original value back."""
+        count, self._written = self._written, 0
+        if count == 0:
             return
-        first = self.entries[0] if len(self._originals) > 1 else (self.entries[0],)
+        first = self._entries[0] if len(self._originals) > 1 else (self._entries[0],)
         # Resized, transposed, or part of a graph now: a copy of the numbers would not undo that.
-        if not self._restorable() or _description(first) != self._shape:
-            count = len(self.entries)
-            self._flat.clear()
-            self.entries.clear()
-            self.entries.extend(self._copy() for _ in range(count))
+        if not self._plain or _description(first) != self._shape:
+            for place in range(count):
+                self._entries[place], self._flat[place] = self._copy()
             return
         import torch
 
         with torch.no_grad():
-            for copy, original in self._flat:
-                copy.copy_(original)
+            for pairs in self._flat[:count]:
+                for copy, original in pairs:
+                    copy.copy_(original)
 
-    def _restorable(self) -> bool:
-        return all(_is_plain(tensor) for tensor in _tensors(self._originals))
+    def _add(self) -> None:
+        entry, flat = self._copy()
+        self._entries.append(entry)
+        self._flat.append(flat)
+
+    def _copy(self) -> tuple[Any, list[tuple[Any, Any]]]:
+        copies = Copies()
+        entry = tuple(copies.of(value) for value in self._originals)
+        return (entry if len(entry) > 1 else entry[0]), copies.flat
 
 
 class Copies:

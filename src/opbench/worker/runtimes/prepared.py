@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import keyword
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -28,12 +27,25 @@ class Body:
 
 
 class Pool(Protocol):
-    """Fresh operands for a call that writes to its own: one entry for each call of a block."""
+    """Fresh operands for a call that writes to its own, one entry for each call of a block."""
 
-    entries: Sequence[Any]
+    # How many entries there may be.
+    room: int
+
+    def fresh(self, count: int) -> Sequence[Any]:
+        """So many entries with their original values, to be written to."""
+
+    def first(self) -> Any:
+        """The first entry as it is, to be written to."""
+
+    def blank(self, count: int) -> Sequence[Any]:
+        """So many entries that nobody will write to, whatever is in them."""
+
+    def keep_one(self) -> None:
+        """Have room for one entry only."""
 
     def restore(self) -> None:
-        """Give every entry its original value back."""
+        """Give what was written to its original value back."""
 
 
 @dataclass
@@ -41,7 +53,8 @@ class Prepared:
     """A case ready to be called.
 
     `inputs` are the distinct tensors that a call reads, parameters included. `first_call_s` is set where
-    preparing needed a call already, so that the very first one can be reported.
+    preparing needed a call already, so that the very first one can be reported. `provenance` is what to say
+    with the time.
     """
 
     body: Body
@@ -53,7 +66,12 @@ class Prepared:
     inputs: tuple[Any, ...] = ()
     pool: Pool | None = None
     first_call_s: float | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
     on_close: Callable[[], None] | None = None
+    # What is called, as it was resolved, and the same case prepared anew in eager mode, with its own copies
+    # of the inputs. None: this one is eager.
+    operator: Any = None
+    reference: Callable[[], Prepared] | None = None
 
     def call(self) -> Any:
         """Make one call, on restored operands; give what it returns (gradients, for a backward one)."""
@@ -75,28 +93,6 @@ class Prepared:
         """Drop what was built."""
         if self.on_close is not None:
             self.on_close()
-
-
-def call_source(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Source of `f(a0, a1, name=k0)` and the operands by name; no unpacking, as a person would write it.
-
-    A keyword that cannot be written (`from`) goes in as `**{...}`.
-    """
-    names: dict[str, Any] = {}
-    parts: list[str] = []
-    for position, value in enumerate(args):
-        names[f"a{position}"] = value
-        parts.append(f"a{position}")
-    for position, (name, value) in enumerate(kwargs.items()):
-        names[f"k{position}"] = value
-        plain = name.isascii() and name.isidentifier() and not keyword.iskeyword(name) and name != "__debug__"
-        parts.append(f"{name}=k{position}" if plain else f"**{{{name!r}: k{position}}}")
-    return f"f({', '.join(parts)})", names
-
-
-def call_name(place: int | str, kwargs: Mapping[str, Any]) -> str:
-    """The name that `call_source` gives to an argument, by position or keyword."""
-    return f"a{place}" if isinstance(place, int) else f"k{list(kwargs).index(place)}"
 
 
 def body_of(source: str, names: Mapping[str, Any], fresh: Iterable[str] = ()) -> Body:

@@ -6,6 +6,7 @@ import ast
 import builtins
 import linecache
 import textwrap
+from collections.abc import Mapping
 from itertools import repeat
 from time import perf_counter_ns
 from typing import Any
@@ -18,7 +19,7 @@ FILENAME = "<snippet>"
 SETUP_LINES = "__opbench_setup_lines__"
 
 
-def prepare(case: dict[str, Any]) -> Prepared:
+def prepare(case: Mapping[str, Any]) -> Prepared:
     """Compile a snippet; its global set-up runs now, its set-up once in front of every loop."""
     if case.get("language", "python") != "python":
         raise Unsupported("C++ snippets are not available yet")

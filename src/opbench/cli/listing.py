@@ -1,0 +1,46 @@
+"""Cases as lines: what would run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opbench.cases.identity import case_id
+from opbench.cases.model import Case
+from opbench.reports.inputs import describe_inputs, describe_variant, short_op
+from opbench.reports.table import Line
+from opbench.reports.text import left, printable, shorten
+
+_ID_WIDTH = 16
+_DIRECTIONS = {"forward": "fwd", "backward": "bwd", "forward_backward": "f+b"}
+_LEAST_TEXT = 30
+
+
+class CaseLines:
+    """One line for each case: id, direction, what is called with what. `width` None cuts nothing."""
+
+    def __init__(self, width: int | None, extra: tuple[str, ...] = ()) -> None:
+        taken = _ID_WIDTH + 5 + 2 + sum(len(title) + 2 for title in extra)
+        self._extra = extra
+        self._text_width = max(width - taken, _LEAST_TEXT) if width is not None else None
+
+    def header(self) -> Line:
+        """The titles of the columns."""
+        titles = [left("case", _ID_WIDTH), "   ", *self._extra, "operator and inputs"]
+        return [("  ".join(titles), "bold underline")]
+
+    def line(self, case: Case, extra: tuple[str, ...] = ()) -> Line:
+        """A case, with the texts of the extra columns."""
+        name, inputs = printable(short_op(case.name)), printable(_inputs(case))
+        cells = [f"{text:>{len(title)}}" for title, text in zip(self._extra, extra, strict=True)]
+        start = "  ".join([_DIRECTIONS[case.direction], *cells])
+        line: Line = [(f"{case_id(case)}  ", "dim"), (f"{start}  ", "")]
+        if self._text_width is None:
+            return [*line, (name, "bold"), (f"  {inputs}".rstrip(), "")]
+        name = shorten(name, self._text_width)
+        room = self._text_width - len(name) - 2
+        return [*line, (name, "bold"), (f"  {shorten(inputs, room)}" if room > 0 and inputs else "", "")]
+
+
+def _inputs(case: Case) -> str:
+    parts: Iterator[str] = iter((case.sub_label, describe_variant(case), describe_inputs(case)))
+    return " · ".join(part for part in parts if part)

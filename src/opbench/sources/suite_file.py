@@ -1,0 +1,95 @@
+"""Suites in files: `.json`, `.toml` and `.yaml` hold one document, `.jsonl` one case per line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from opbench.cases.check_fields import INVALID
+from opbench.cases.collect import Problems
+from opbench.cases.errors import UsageError
+from opbench.cases.files import FileHasher
+from opbench.cases.model import Suite
+from opbench.cases.strict_json import JsonReader, decode_text
+from opbench.cases.suggest import nearest
+from opbench.sources.suite_document import check_suite
+from opbench.sources.suite_lines import open_lines
+from opbench.sources.suite_yaml import read_yaml
+
+# What is one document is in memory as a whole.
+LARGEST_DOCUMENT = 256 << 20
+
+
+def open_suite(path: str | Path, *, allow_snippets: bool = False) -> Suite:
+    """The suite in a file; DocumentError with all that is wrong with it.
+
+    A `.jsonl` suite is read again each time it is opened, and is never in memory as a whole.
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix != ".jsonl" and suffix not in READERS:
+        known = (*READERS, ".jsonl")
+        near = nearest(suffix, known)
+        hint = f"; did you mean {near}?" if near else ""
+        raise UsageError(f"{path}: suites are files that end in {', '.join(known)}{hint}")
+    try:
+        if file.is_dir():
+            raise UsageError(f"{path}: this is a folder, not a suite")
+        folder = str(file.resolve().parent)
+        if suffix == ".jsonl":
+            return open_lines(file, folder, allow_snippets=allow_snippets)
+        with file.open("rb") as stream:
+            data = stream.read(LARGEST_DOCUMENT + 1)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {reason_of(error)}") from None
+    if len(data) > LARGEST_DOCUMENT:
+        raise UsageError(
+            f"{path}: a suite of more than {LARGEST_DOCUMENT >> 20} MiB; write it as .jsonl, one case per line"
+        )
+    return document_suite(data, str(path), suffix, folder, file.stem, allow_snippets=allow_snippets)
+
+
+def document_suite(
+    data: bytes, file: str, suffix: str, folder: str, name: str, *, allow_snippets: bool = False
+) -> Suite:
+    """The suite that the bytes of one document hold."""
+    problems = Problems(file, FileHasher(folder))
+    text = decode_text(data, "", problems)
+    document = INVALID if text is None else READERS[suffix](text, problems)
+    problems.raise_any()
+    header, cases = check_suite(document, problems, allow_snippets=allow_snippets)
+    problems.raise_any()
+    return Suite(header.name or name, lambda: cases, len(cases), folder)
+
+
+def reason_of(error: Exception) -> str:
+    """Why a file cannot be read, for a person."""
+    return f"cannot be read ({getattr(error, 'strerror', None) or error})"
+
+
+def _read_json(text: str, problems: Problems) -> Any:
+    return JsonReader().read(text, "", problems)
+
+
+def _read_toml(text: str, problems: Problems) -> Any:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        problems.add("", "values are nested too deep")
+    except ValueError as error:
+        problems.add("", f"not TOML: {error}")
+    return INVALID
+
+
+READERS: dict[str, Callable[[str, Problems], Any]] = {
+    ".json": _read_json,
+    ".toml": _read_toml,
+    ".yaml": read_yaml,
+    ".yml": read_yaml,
+}
