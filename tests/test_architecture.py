@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -129,14 +130,37 @@ def test_a_file_says_what_it_is(file: Path) -> None:
     assert ast.get_docstring(tree_of(file)), "no docstring"
 
 
-@pytest.mark.parametrize("module", ["opbench", "opbench.cli.main", "opbench.execution.api", "opbench.worker"])
-def test_importing_does_not_import_the_framework(module: str) -> None:
-    heavy = ("torch", "numpy", "scipy") if module == "opbench" else ("torch",)
-    script = (
-        "import importlib, sys; importlib.import_module(sys.argv[1]); "
-        "print(*[name for name in sys.argv[2:] if name in sys.modules])"
-    )
+# What must start at once: the first three are what people type most.
+LIGHT = {
+    "import opbench": "import opbench",
+    "opbench --help": "from opbench.cli.main import main; main(['--help'])",
+    "opbench run --help": "from opbench.cli.main import main; main(['run', '--help'])",
+    "the client": "import opbench.execution.api, opbench.reports.details, opbench.results.store",
+    "the worker's package": "import opbench.worker",
+    "the public names": "import opbench; [getattr(opbench, name) for name in opbench.__all__]",
+}
+
+
+@pytest.mark.parametrize("what", LIGHT)
+def test_nothing_imports_the_framework_but_a_worker(what: str) -> None:
+    imports = imported_by(LIGHT[what])
+    assert "torch" not in imports
+    if what.startswith(("import", "opbench --help")):
+        assert not imports & {"numpy", "scipy", "sqlalchemy", "rich", "msgspec"}
+
+
+def imported_by(script: str) -> set[str]:
+    """The packages that a fresh process has imported after a script."""
+    report = "import sys; sys.stderr.write(' '.join({name.split('.')[0] for name in sys.modules}))"
     ended = subprocess.run(
-        [sys.executable, "-c", script, module, *heavy], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"{script}\n{report}"], capture_output=True, text=True, check=False
     )
-    assert ended.stdout.strip() == ""
+    assert ended.returncode == 0, ended.stderr
+    return set(ended.stderr.split())
+
+
+def test_the_page_on_architecture_names_what_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_./]+(?:\.py|/))`", text))
+    assert len(named) >= 20
+    assert not [name for name in sorted(named) if not any((base / name).exists() for base in (PACKAGE, ROOT))]
