@@ -8,7 +8,7 @@ import importlib.util
 from collections.abc import Sequence
 from types import FunctionType
 
-from opbench.worker import mutation, op_library, torch_names
+from opbench.worker import mutation, op_library, refused_names, torch_names
 from opbench.worker.allowed import is_allowed, resolve_allowed
 from opbench.worker.errors import Unsupported
 from opbench.worker.mutation import mutated
@@ -24,7 +24,8 @@ LONGEST_NAME = 300
 def resolve(name: str, allow: Sequence[str] = ()) -> Operator:
     """The operator of this canonical name, or Unsupported with what is wrong and which names are near.
 
-    `allow` holds dotted prefixes (packages, modules) that names may be imported from.
+    `allow` holds dotted prefixes (packages, modules) that names may be imported from. Prefixes in torch
+    allow nothing: what is refused there is refused for every suite.
     """
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not NAME.fullmatch(name):
         shown = name if isinstance(name, str) and len(name) <= LONGEST_NAME else f"{str(name)[:60]}..."
@@ -38,7 +39,7 @@ def resolve(name: str, allow: Sequence[str] = ()) -> Operator:
         found = _resolve_torch(name)
         if found is not None:
             return found
-    if is_allowed(name, allow):
+    elif is_allowed(name, allow):
         return resolve_allowed(name, allow)
     raise Unsupported(_unknown(name))
 
@@ -64,15 +65,15 @@ def _torch_names() -> dict[str, list[str]]:
 
 
 def _resolve_torch(name: str) -> Operator | None:
-    """An operator of torch's own; None when no such name is known, so that it may be found elsewhere."""
+    """An operator of torch's own; None when there is no such name."""
     try:
         importlib.import_module("torch")
     except ImportError as error:
         raise Unsupported(f"{name}: torch cannot be imported in this environment ({error})") from None
     if name.startswith(OPS):
         return _resolve_op(name)
-    namespace, _, base = name.rpartition(".")
-    if namespace not in torch_names.NAMESPACES:
+    namespace, base = torch_names.namespace_of(name)
+    if not namespace:
         return None
     found = torch_names.find(namespace, base)
     if found is None:
@@ -108,9 +109,6 @@ def _resolve_op(name: str) -> Operator | None:
     found = op_library.find(library, base) if base and "." not in overload else None
     if found is None:
         return None
-    reason = op_library.refusal(library, base, found)
-    if reason:
-        raise Unsupported(f"{name} exists but is not an operator to measure: {reason}")
     if overload:
         packet, found = found, op_library.find(library, base, overload)
         if found is None:
@@ -119,6 +117,9 @@ def _resolve_op(name: str) -> Operator | None:
                 + ", ".join(op_library.overloads_of(packet))
             )
     schemas = op_library.schemas_of(found)
+    reason = op_library.refusal(library, base, schemas)
+    if reason:
+        raise Unsupported(f"{name} exists but is not an operator: {reason}")
     return Operator(
         name,
         "function",
@@ -131,6 +132,9 @@ def _resolve_op(name: str) -> Operator | None:
 def _unknown(name: str) -> str:
     known = operator_names()
     text = f"no operator is called {name!r}"
+    if name.startswith("torch.") and not name.startswith(OPS):
+        part = refused_names.part_without_operators(name, torch_names.NAMESPACES)
+        text += f": {part}" if part else ""
     if name.startswith(OPS):
         library = name[len(OPS) :].partition(".")[0]
         if f"{OPS}{library}" not in known:
