@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from opbench.cases.estimate import estimate
 from opbench.cases.filter import compile_filter
 from opbench.cases.identity import case_document
 from opbench.cases.model import Suite
 from opbench.cases.select import select
 from opbench.cli.listing import CaseLines
-from opbench.cli.screen import Screen
+from opbench.cli.screen import Screen, say
 from opbench.execution.options import Options
 from opbench.execution.tasks import Done, Resume, make_tasks
 from opbench.reports.format import elapsed, size
 from opbench.reports.rows import case_line
+
+_COLUMNS = ("   memory", "     time")
+
+
+def dry_run(suite: Suite, options: Options, done: Done, resume: Resume, *, json: bool) -> int:
+    """Print what would be measured, in the order in which it would be, and what it would take."""
+    keep = compile_filter(options.filter) if options.filter else None
+    cases = select(suite, keep=keep, shuffle=options.shuffle, shard=options.shard)
+    several = len(options.environments) > 1
+    columns = ("environment", *_COLUMNS) if several else _COLUMNS
+    screen = Screen()
+    lines = CaseLines(screen.width, columns)
+    count, total_s, most_bytes = 0, 0.0, 0
+    for task in make_tasks(cases, options.environments, options.repeat, done, resume):
+        expected = estimate(task.case, options.plan)
+        total_s += expected.time_s
+        most_bytes = max(most_bytes, expected.memory_bytes)
+        if json:
+            document = {**case_document(task.case), "environment": task.environment, "repeat": task.repeat}
+            screen.text(case_line(task.case_id, document | {"estimate": asdict(expected)}))
+        else:
+            if not count:
+                screen.line(lines.header())
+            costs = (size(expected.memory_bytes), elapsed(expected.time_s))
+            screen.line(lines.line(task.case, (task.environment[:11], *costs) if several else costs))
+        count += 1
+    total_s /= options.jobs
+    say(
+        f"opbench: {count:,} case{'' if count == 1 else 's'} in about {elapsed(total_s)}, the largest of about "
+        f"{size(most_bytes)}; nothing was run"
+        if count
+        else "opbench: nothing to do"
+    )
+    return 0

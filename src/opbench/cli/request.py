@@ -69,7 +69,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         )
 
 
-_WORK = ("suites", "op", "stmt")
+WORK = ("suites", "op", "stmt")
 
 
 def request_from(arguments: argparse.Namespace, resumed: Run | None = None) -> Request:
@@ -89,9 +89,9 @@ def request_from(arguments: argparse.Namespace, resumed: Run | None = None) -> R
     base: dict[str, Any] = {}
     if resumed is not None:
         base = dict(resumed.request)
-        if any(name in given for name in _WORK):
+        if any(name in given for name in WORK):
             # Another way of saying what to measure takes the place of the first one whole.
-            base = {name: value for name, value in base.items() if name not in (*_WORK, "args", "kwargs")}
+            base = {name: value for name, value in base.items() if name not in (*WORK, "args", "kwargs")}
     try:
         request = msgspec.convert(base | given, Request)
     except msgspec.ValidationError as error:
@@ -105,7 +105,7 @@ def _checked(request: Request) -> Request:
     ways = [
         name
         for name, there in zip(
-            ("SUITE", "--op", "--stmt"), (getattr(request, name) for name in _WORK), strict=True
+            ("SUITE", "--op", "--stmt"), (getattr(request, name) for name in WORK), strict=True
         )
         if there
     ]

@@ -1,0 +1,82 @@
+"""Say what would run: the cases of suites; without a suite, the built-in suites."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from opbench.cases.errors import UsageError
+from opbench.cases.filter import compile_filter
+from opbench.cases.identity import case_document, case_id
+from opbench.cases.select import select
+from opbench.cli.listing import CaseLines, SuiteLines
+from opbench.cli.parser import Parser
+from opbench.cli.request import WORK, request_from
+from opbench.cli.run_flags import add_choice_flags, add_work_flags
+from opbench.cli.screen import Screen, say
+from opbench.cli.suites import requested_suite
+from opbench.reports.rows import case_line
+
+EPILOG = """examples:
+  opbench list                                  the built-in suites
+  opbench list quick --filter 'torch.nn.*'      cases, with the ids that they have in results
+  opbench list suite.json --json                every case in full, one JSON object for each
+"""
+
+
+def add_arguments(parser: Parser) -> None:
+    """The arguments of `opbench list`."""
+    parser.epilog = EPILOG
+    parser.usage = "opbench list [SUITE... | --op NAME ... | --stmt CODE ...]  [flags]"
+    add_work_flags(parser)
+    add_choice_flags(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object for each case or suite")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List them."""
+    screen = Screen()
+    if not any(getattr(arguments, name) for name in WORK):
+        _suites(arguments, screen)
+    else:
+        _cases(arguments, screen)
+    return 0
+
+
+def _suites(arguments: argparse.Namespace, screen: Screen) -> None:
+    from opbench.sources import built_in_suites
+
+    if arguments.filter or arguments.shard or arguments.shuffle is not None:
+        raise UsageError("--filter, --shard and --shuffle choose cases: name the suite that has them")
+    suites = tuple(built_in_suites())
+    if arguments.json:
+        for suite in suites:
+            document = {"suite": suite.name, "cases": suite.count, "description": suite.description}
+            screen.text(json.dumps(document))
+        return
+    lines = SuiteLines(screen.width, [suite.name for suite in suites])
+    screen.line(lines.header())
+    for suite in suites:
+        screen.lines(lines.lines(suite.name, suite.count, suite.description))
+    say("Cases of one: opbench list NAME. A suite can be a file as well.")
+
+
+def _cases(arguments: argparse.Namespace, screen: Screen) -> None:
+    request = request_from(arguments)
+    keep = compile_filter(request.filter) if request.filter else None
+    lines = CaseLines(screen.width)
+    count = 0
+    for case in select(
+        requested_suite(request), keep=keep, shuffle=request.shuffle, shard=request.shard
+    ):
+        if arguments.json:
+            screen.text(case_line(case_id(case), case_document(case)))
+        else:
+            if not count:
+                screen.line(lines.header())
+            screen.line(lines.line(case))
+        count += 1
+    if not count:
+        raise UsageError("no case is left: the filter and the shard leave none of the suite")
+    if not arguments.json:
+        say(f"{count:,} case{'' if count == 1 else 's'}")
