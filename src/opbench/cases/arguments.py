@@ -1,4 +1,4 @@
-"""Arguments as people type them: `float32[64,64]`, `int64[100]:indices(1000)`, `3`, `true`, `[1, 2]`, `'mean'`.
+"""Arguments as people type them: `float32[64,64]`, `int64[100]:indices(1000)`, `3`, `true`, `[1, 2]`.
 
 float32[64,64]              a tensor; then, in any order:
   :channels_last              a memory format           :sparse_csr       a layout

@@ -1,4 +1,4 @@
-"""Cases from Python: `call("torch.mm", tensor(64, 64), tensor(64, 64))`. Everything goes through the checker."""
+"""Cases from Python: `call("torch.mm", tensor(64, 64), tensor(64, 64))`, checked like documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TORCH_OBJECTS = {"dtype": "dtype", "layout": "layout", "memory_format": "memory
 
 
 def tensor(*shape: int, dtype: Any = "float32", fill: Any = None, **fields: Any) -> Tensor:
-    """A tensor to be built: `tensor(64, 64)`, `tensor(100, dtype="int64", fill={"kind": "indices", "bound": 10})`.
+    """A tensor to be built: `tensor(64, 64)`, `tensor(9, dtype="int64", fill={"kind": "indices", "bound": 5})`.
 
     Further fields are those of the value: strides, memory_format, requires_grad, layout, ...
     """
@@ -48,7 +48,7 @@ def call(
 ) -> Case:
     """The call of an operator. Arguments are values, or what Python has for them: numbers, text, lists, None.
 
-    `build` are the arguments of the constructor of a module class: a list, or {"args": [...], "kwargs": {...}}.
+    `build` are the arguments of the constructor of a module class: a list, or an object of args and kwargs.
     Further fields are those of a case: direction, runtime, device, num_threads, seed, label, tags, ...
     """
     document: dict[str, Any] = {

@@ -19,13 +19,12 @@ def change_suite(suite: Suite, fields: Mapping[str, Any], dtype: str = "") -> Su
         raise UsageError(f"no dtype is called {dtype!r}")
     if not fields and not wanted:
         return suite
-    changed = Suite(
+    return Suite(
         suite.name,
         lambda: (change_case(case, fields, wanted) for case in suite),
         suite.count,
         suite.folder,
     )
-    return changed
 
 
 def change_case(case: Case, fields: Mapping[str, Any], dtype: str = "") -> Case:

@@ -101,7 +101,7 @@ def check_case(
 ) -> Case:
     """The case that a document describes, in canonical form; DocumentError with all that is wrong.
 
-    `file` and `place` say in messages where the document is from. `folder` is where files that fills name are;
+    `file` and `place` say in messages where the document is from. `folder` has the files that fills name;
     None leaves them unread. A snippet is code, and refused unless `allow_snippets`.
     """
     problems = Problems(file, FileHasher(folder) if folder is not None else None)

@@ -1,4 +1,4 @@
-"""Checks of single fields: each takes a raw value and gives a canonical one, or notes why not and gives INVALID."""
+"""Checks of single fields: a raw value becomes a canonical one, or INVALID with a problem noted."""
 
 from __future__ import annotations
 

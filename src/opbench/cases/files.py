@@ -17,6 +17,7 @@ class FileHasher:
         self._known: dict[tuple[str, int, int], str] = {}
 
     def __call__(self, path: str) -> str:
+        """The SHA-256 of a file, in hexadecimal digits."""
         try:
             found = (self._folder / path).resolve(strict=True)
             # A link may lead out of the folder where the path does not.

@@ -1,11 +1,11 @@
 """Expressions that choose cases: `torch.nn.*`, `dtype:float16 and not direction:backward`, `threads>=2`.
 
-    torch.nn.*          a glob on the operator's name (long, short as in F.gelu, or its last part), or the label
+    torch.nn.*          a glob on the operator (long, short as in F.gelu, or its last part), or the label
     op:torch.add*       on the operator alone           label:small*        on the label or sub-label
     tag:matmul          has this tag                    category:pointwise  the same: categories are tags
     dtype:float16       a tensor has this dtype         device:cuda*        runs there
     direction:backward  runtime:compile                 id:1bb8             the case id begins so
-    language:cpp        is a snippet in C++             threads>=2          also seed and weight; = != < <= > >=
+    language:cpp        is a snippet in C++             threads>=2          also seed, weight; = != < <= > >=
 
 Commas separate alternatives of one term (`op:torch.mm,torch.bmm`). Terms are combined with `and`, `or`, `not`
 and parentheses; `not` binds closest, then `and`. Text with spaces goes in quotes (`label:"two words"`).
@@ -19,11 +19,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
-from opbench.cases import values
 from opbench.cases.dtypes import DTYPES, canonical_dtype
 from opbench.cases.errors import UsageError
 from opbench.cases.identity import case_id
-from opbench.cases.model import Case
+from opbench.cases.model import Case, tensors_of
 from opbench.cases.names import (
     DIRECTIONS,
     LANGUAGE_ALIASES,
@@ -71,7 +70,7 @@ _NUMBERS: dict[str, Callable[[Case], float]] = {
 
 
 def compile_filter(text: str) -> Keep:
-    """The test of a case that an expression stands for; UsageError, with the place, when it stands for none."""
+    """The test of a case that an expression stands for; UsageError with the place when it stands for none."""
     if len(text) > LONGEST_FILTER:
         raise UsageError(f"a filter of {len(text)} characters is too long")
     return _Parser(text).whole()
@@ -79,18 +78,7 @@ def compile_filter(text: str) -> Keep:
 
 def dtypes_of(case: Case) -> set[str]:
     """The dtypes of all tensors that a case is built or called with."""
-    found: set[str] = set()
-    build = (*case.build.args, *case.build.kwargs.values()) if case.build else ()
-    pending: list[Any] = [*case.args, *case.kwargs.values(), *build]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, values.Tensor):
-            found.add(item.dtype)
-        elif isinstance(item, (values.List, values.Tuple)):
-            pending.extend(item.value)
-        elif isinstance(item, values.Dict):
-            pending.extend(item.value.values())
-    return found
+    return {tensor.dtype for tensor in tensors_of(case)}
 
 
 class _Parser:

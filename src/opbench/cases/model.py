@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from opbench.cases.errors import UsageError
-from opbench.cases.values import AnyValue, settle
+from opbench.cases.values import AnyValue, Dict, List, Tensor, Tuple, settle
 
 Direction: TypeAlias = Literal["forward", "backward", "forward_backward"]
 Language: TypeAlias = Literal["python", "cpp"]
@@ -64,6 +64,20 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     def name(self) -> str:
         """What to call this case in a table: its label, else its operator, else its statement."""
         return self.label or self.op or self.stmt
+
+
+def tensors_of(case: Case) -> Iterator[Tensor]:
+    """Every tensor that a case is built or called with, nested ones too."""
+    build = (*case.build.args, *case.build.kwargs.values()) if case.build else ()
+    pending: list[AnyValue] = [*reversed((*build, *case.args, *case.kwargs.values()))]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Tensor):
+            yield item
+        elif isinstance(item, (List, Tuple)):
+            pending.extend(reversed(item.value))
+        elif isinstance(item, Dict):
+            pending.extend(item.value.values())
 
 
 LABEL_FIELDS = frozenset({"label", "sub_label", "description", "tags", "weight"})

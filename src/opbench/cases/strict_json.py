@@ -80,9 +80,13 @@ class JsonReader:
         return self._constants[-1]
 
     def _note_syntax(self, text: str, error: json.JSONDecodeError, place: Place, problems: Problems) -> None:
-        where = f"line {error.lineno}, column {error.colno}" if "\n" in text.strip() else f"column {error.colno}"
+        where = (
+            f"line {error.lineno}, column {error.colno}" if "\n" in text.strip() else f"column {error.colno}"
+        )
         rest = text[error.pos : error.pos + 20].strip()
-        problems.add(place, f"not JSON: {error.msg} at {where}", found=quote(rest) if rest else "the end of the text")
+        problems.add(
+            place, f"not JSON: {error.msg} at {where}", found=quote(rest) if rest else "the end of the text"
+        )
 
     def _note_found(self, document: Any, place: Place, problems: Problems) -> None:
         repeated: dict[int, list[str]] = {}

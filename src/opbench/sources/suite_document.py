@@ -8,7 +8,7 @@ from typing import Any
 
 from opbench.cases.check import check_defaults, collect_case
 from opbench.cases.check_fields import FieldCheck, check_object, text
-from opbench.cases.collect import Place, Problems, describe, path_text
+from opbench.cases.collect import Place, Problems, describe
 from opbench.cases.identity import case_id
 from opbench.cases.model import Case
 
@@ -76,9 +76,7 @@ def check_suite(
     first = FirstPlaces()
     for index, item in enumerate(documents):
         place = ("cases", index)
-        case = collect_case(
-            item, place, problems, defaults=header.defaults, allow_snippets=allow_snippets
-        )
+        case = collect_case(item, place, problems, defaults=header.defaults, allow_snippets=allow_snippets)
         if case is not None:
             first.note(case, place, index, problems)
             cases.append(case)
@@ -92,6 +90,11 @@ class FirstPlaces:
         self._describe = describe_place
         # Ids as numbers, to where they were first: a few megabytes for 100,000 cases.
         self._first: dict[int, int] = {}
+
+    @property
+    def count(self) -> int:
+        """How many different cases there were."""
+        return len(self._first)
 
     def note(self, case: Case, place: Place, number: int, problems: Problems) -> None:
         """Note a problem if this case was there before."""

@@ -15,7 +15,7 @@ from opbench.cases.model import Suite
 from opbench.cases.strict_json import JsonReader, decode_text
 from opbench.cases.suggest import nearest
 from opbench.sources.suite_document import check_suite
-from opbench.sources.suite_lines import open_lines
+from opbench.sources.suite_lines import open_lines, reason_of
 from opbench.sources.suite_yaml import read_yaml
 
 # What is one document is in memory as a whole.
@@ -29,11 +29,10 @@ def open_suite(path: str | Path, *, allow_snippets: bool = False) -> Suite:
     """
     file = Path(path)
     suffix = file.suffix.lower()
-    if suffix != ".jsonl" and suffix not in READERS:
-        known = (*READERS, ".jsonl")
-        near = nearest(suffix, known)
+    if suffix not in SUFFIXES:
+        near = nearest(suffix, SUFFIXES)
         hint = f"; did you mean {near}?" if near else ""
-        raise UsageError(f"{path}: suites are files that end in {', '.join(known)}{hint}")
+        raise UsageError(f"{path}: suites are files that end in {', '.join(SUFFIXES)}{hint}")
     try:
         if file.is_dir():
             raise UsageError(f"{path}: this is a folder, not a suite")
@@ -46,7 +45,8 @@ def open_suite(path: str | Path, *, allow_snippets: bool = False) -> Suite:
         raise UsageError(f"{path}: {reason_of(error)}") from None
     if len(data) > LARGEST_DOCUMENT:
         raise UsageError(
-            f"{path}: a suite of more than {LARGEST_DOCUMENT >> 20} MiB; write it as .jsonl, one case per line"
+            f"{path}: a suite of more than {LARGEST_DOCUMENT >> 20} MiB; "
+            "write it as .jsonl, one case per line"
         )
     return document_suite(data, str(path), suffix, folder, file.stem, allow_snippets=allow_snippets)
 
@@ -62,11 +62,6 @@ def document_suite(
     header, cases = check_suite(document, problems, allow_snippets=allow_snippets)
     problems.raise_any()
     return Suite(header.name or name, lambda: cases, len(cases), folder)
-
-
-def reason_of(error: Exception) -> str:
-    """Why a file cannot be read, for a person."""
-    return f"cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def _read_json(text: str, problems: Problems) -> Any:
@@ -93,3 +88,4 @@ READERS: dict[str, Callable[[str, Problems], Any]] = {
     ".yaml": read_yaml,
     ".yml": read_yaml,
 }
+SUFFIXES = (*READERS, ".jsonl")

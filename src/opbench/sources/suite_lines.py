@@ -7,13 +7,14 @@ the framework is imported, meets what is wrong with it before anything is measur
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from opbench.cases.check import collect_case
 from opbench.cases.check_fields import INVALID
-from opbench.cases.collect import MOST_PROBLEMS, Problems
+from opbench.cases.collect import Problems
 from opbench.cases.errors import UsageError
 from opbench.cases.files import FileHasher
 from opbench.cases.model import Case, Suite
@@ -27,17 +28,22 @@ SHORT_BYTES = 1 << 20
 
 def open_lines(file: Path, folder: str, *, allow_snippets: bool = False) -> Suite:
     """The suite in a file of lines."""
-    source = _Lines(file, folder, allow_snippets)
-    if not file.is_file():
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
         # A pipe cannot be read twice.
-        with file.open("rb"):
-            raise UsageError(f"{file}: not a regular file; write the cases into one first")
-    name = source.header().name or file.stem
-    is_short = file.stat().st_size <= SHORT_BYTES
-    count = sum(1 for _ in source.cases()) if is_short else None
-    if not is_short:
-        next(source.cases())
-    return Suite(name, source.cases, count, folder)
+        raise UsageError(f"{file}: not a regular file; write the cases into one first")
+    source = _Lines(file, folder, allow_snippets)
+    name = source.name() or file.stem
+    if status.st_size <= SHORT_BYTES:
+        return Suite(name, source.cases, sum(1 for _ in source.cases()), folder)
+    # Whoever opens a long suite learns at least whether it begins as one.
+    next(source.cases())
+    return Suite(name, source.cases, None, folder)
+
+
+def reason_of(error: Exception) -> str:
+    """Why a file cannot be read, for a person."""
+    return f"cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 class _Lines:
@@ -48,32 +54,71 @@ class _Lines:
         self._hasher = FileHasher(folder)
         self._allow_snippets = allow_snippets
 
-    def header(self) -> Header:
-        """What the suite says of itself."""
+    def name(self) -> str:
+        """The name that the suite gives itself, or an empty string. What is wrong is for `cases` to say."""
         problems = Problems(str(self._file), self._hasher)
+        reader = JsonReader()
         with self._file.open("rb") as stream:
-            for data in self._lines(stream, problems):
-                header = self._header(data, problems)
-                problems.raise_any()
-                return header or Header()
-        return Header()
-
-    def _header(self, data: bytes, problems: Problems) -> Header | None:
-        if b'"opbench"' not in data:
-            return None
-        text = decode_text(data, "", problems)
-        document = INVALID if text is None else JsonReader().read(text, "", problems)
-        if not isinstance(document, dict) or "opbench" not in document:
-            return None
-        return check_header(document, "", problems)
+            for number, data in _numbered(stream, problems):
+                header = _header_of(_document(data, number, reader, problems), number, problems)
+                return header.name if header else ""
+        return ""
 
     def cases(self) -> Iterator[Case]:
         """All cases. From the first problem on there are no more; all problems are raised at the end."""
         problems = Problems(str(self._file), self._hasher)
         reader = JsonReader()
         first = FirstPlaces("line {}")
-        header: Header | None = None
-        found = 0
-        with self._file.open("rb") as stream:
-            for number, data in self._lines(stream, problems):
-                ...
+        defaults: Mapping[str, Any] = {}
+        is_first = True
+        try:
+            with self._file.open("rb") as stream:
+                for number, data in _numbered(stream, problems):
+                    place = f"line {number}"
+                    document = _document(data, number, reader, problems)
+                    header = _header_of(document, number, problems) if is_first else None
+                    is_first = False
+                    if header is not None:
+                        defaults = header.defaults
+                    elif document is not INVALID:
+                        case = collect_case(
+                            document,
+                            place,
+                            problems,
+                            defaults=defaults,
+                            allow_snippets=self._allow_snippets,
+                        )
+                        if case is not None:
+                            first.note(case, place, number, problems)
+                            if not problems.count:
+                                yield case
+        except OSError as error:
+            raise UsageError(f"{self._file}: {reason_of(error)}") from None
+        if not problems.count and not first.count:
+            problems.add("", "a suite must have cases", found="none")
+        problems.raise_any()
+
+
+def _numbered(stream: BinaryIO, problems: Problems) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers."""
+    number = 0
+    while data := stream.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(data) > LONGEST_LINE:
+            problems.add(f"line {number}", f"a line of more than {LONGEST_LINE >> 20} MiB")
+            while data and not data.endswith(b"\n"):
+                data = stream.readline(LONGEST_LINE)
+        elif not data.isspace():
+            yield number, data
+
+
+def _document(data: bytes, number: int, reader: JsonReader, problems: Problems) -> Any:
+    place = f"line {number}"
+    text = decode_text(data, place, problems)
+    return INVALID if text is None else reader.read(text, place, problems)
+
+
+def _header_of(document: Any, number: int, problems: Problems) -> Header | None:
+    if isinstance(document, dict) and "opbench" in document:
+        return check_header(document, f"line {number}", problems)
+    return None

@@ -16,7 +16,9 @@ MOST_VALUES = 2_000_000
 def read_yaml(text: str, problems: Problems) -> Any:
     """The data that a YAML document holds, or INVALID with a problem noted."""
     if len(text) > LARGEST_YAML:
-        problems.add("", f"more than {LARGEST_YAML >> 20} MiB of YAML", expected="a suite of this size as .jsonl")
+        problems.add(
+            "", f"more than {LARGEST_YAML >> 20} MiB of YAML", expected="a suite of this size as .jsonl"
+        )
         return INVALID
     try:
         import yaml
@@ -70,7 +72,11 @@ def _note_repeated(yaml: Any, root: Any, problems: Problems) -> None:
                     continue
                 if (key.tag, key.value) in keys:
                     line = key.start_mark.line + 1
-                    problems.add("", f"a key stands twice in one object, again at line {line}", found=describe(key.value))
+                    problems.add(
+                        "",
+                        f"a key stands twice in one object, again at line {line}",
+                        found=describe(key.value),
+                    )
                 keys.add((key.tag, key.value))
 
 
