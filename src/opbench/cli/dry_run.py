@@ -41,11 +41,12 @@ def dry_run(suite: Suite, options: Options, done: Done, resume: Resume, *, json:
             costs = (size(expected.memory_bytes), elapsed(expected.time_s))
             screen.line(lines.line(task.case, (task.environment[:11], *costs) if several else costs))
         count += 1
-    total_s /= options.jobs
-    say(
-        f"opbench: {count:,} case{'' if count == 1 else 's'} in about {elapsed(total_s)}, the largest of about "
-        f"{size(most_bytes)}; nothing was run"
-        if count
-        else "opbench: nothing to do"
-    )
+    say(f"opbench: {_sentence(count, total_s / options.jobs, most_bytes)}")
     return 0
+
+
+def _sentence(count: int, total_s: float, most_bytes: int) -> str:
+    if not count:
+        return "nothing to do"
+    cases = f"{count:,} case{'' if count == 1 else 's'}"
+    return f"{cases} in about {elapsed(total_s)}, the largest of about {size(most_bytes)}; nothing was run"

@@ -16,6 +16,7 @@ from opbench.cli.run_flags import add_choice_flags, add_work_flags
 from opbench.cli.screen import Screen, say
 from opbench.cli.suites import requested_suite
 from opbench.reports.rows import case_line
+from opbench.sources import builtin_suites, open_sources
 
 EPILOG = """examples:
   opbench list                                  the built-in suites
@@ -27,7 +28,7 @@ EPILOG = """examples:
 def add_arguments(parser: Parser) -> None:
     """The arguments of `opbench list`."""
     parser.epilog = EPILOG
-    parser.usage = "opbench list [SUITE... | --op NAME ... | --stmt CODE ...]  [flags]"
+    parser.usage = "opbench list [SUITE... | --op NAME VALUE... | --stmt CODE ...]  [flags]"
     add_work_flags(parser)
     add_choice_flags(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object for each case or suite")
@@ -44,21 +45,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _suites(arguments: argparse.Namespace, screen: Screen) -> None:
-    from opbench.sources import built_in_suites
-
     if arguments.filter or arguments.shard or arguments.shuffle is not None:
         raise UsageError("--filter, --shard and --shuffle choose cases: name the suite that has them")
-    suites = tuple(built_in_suites())
-    if arguments.json:
-        for suite in suites:
-            document = {"suite": suite.name, "cases": suite.count, "description": suite.description}
-            screen.text(json.dumps(document))
-        return
-    lines = SuiteLines(screen.width, [suite.name for suite in suites])
-    screen.line(lines.header())
-    for suite in suites:
-        screen.lines(lines.lines(suite.name, suite.count, suite.description))
-    say("Cases of one: opbench list NAME. A suite can be a file as well.")
+    suites = builtin_suites()
+    lines = SuiteLines(screen.width, suites)
+    if not arguments.json:
+        screen.line(lines.header())
+    for name, description in suites.items():
+        count = open_sources((name,)).count
+        if arguments.json:
+            screen.text(json.dumps({"suite": name, "cases": count, "description": description}))
+        else:
+            screen.lines(lines.lines(name, count, description))
+    if not arguments.json:
+        say("opbench: opbench list NAME shows the cases of one; a suite can be a file as well")
 
 
 def _cases(arguments: argparse.Namespace, screen: Screen) -> None:
@@ -66,9 +66,7 @@ def _cases(arguments: argparse.Namespace, screen: Screen) -> None:
     keep = compile_filter(request.filter) if request.filter else None
     lines = CaseLines(screen.width)
     count = 0
-    for case in select(
-        requested_suite(request), keep=keep, shuffle=request.shuffle, shard=request.shard
-    ):
+    for case in select(requested_suite(request), keep=keep, shuffle=request.shuffle, shard=request.shard):
         if arguments.json:
             screen.text(case_line(case_id(case), case_document(case)))
         else:

@@ -13,6 +13,7 @@ from opbench.cases.model import Direction, Language
 from opbench.cases.plan import Plan
 from opbench.execution.options import Isolation, Options
 from opbench.results.records import Run, Status
+from opbench.sources import builtin_suites
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -79,9 +80,16 @@ def request_from(arguments: argparse.Namespace, resumed: Run | None = None) -> R
         value = getattr(arguments, field.name, None)
         if value is not None and value is not False and value != []:
             given[field.name] = value
-    for name in ("suites", "operators"):
-        if name in given:
-            given[name] = [_absolute(text) for text in given[name]]
+    if "op" in given and "suites" in given:
+        if "args" in given:
+            raise UsageError("give the arguments of --op one way: behind the flags, or each with --arg")
+        given["args"] = given.pop("suites")
+    if "suites" in given:
+        # Whatever is in the folder, a built-in suite is meant by its name.
+        own = builtin_suites()
+        given["suites"] = [text if text in own else _absolute(text) for text in given["suites"]]
+    if "operators" in given:
+        given["operators"] = [_absolute(text) for text in given["operators"]]
     if "environments" in given:
         given["environments"] = {name: _absolute(spec) for name, spec in dict(given["environments"]).items()}
     if "retries" in given:
@@ -118,9 +126,7 @@ def _checked(request: Request) -> Request:
     if not request.stmt and (request.setup or request.global_setup or request.language != "python"):
         raise UsageError("--setup, --global-setup and --language belong to --stmt")
     if request.suites and (request.directions or request.label):
-        raise UsageError(
-            "--direction and --label belong to --op and --stmt; in a suite choose with --filter"
-        )
+        raise UsageError("--direction and --label belong to --op and --stmt; in a suite choose with --filter")
     return request
 
 

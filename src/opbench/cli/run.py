@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import time
-from collections.abc import Iterator
 
 import msgspec
 
 from opbench.cases.errors import UsageError
 from opbench.cases.model import Suite
-from opbench.cli.dry_run import dry_run
 from opbench.cli.live import RowPrinter
 from opbench.cli.output import RecordFile
 from opbench.cli.parser import Parser
@@ -28,13 +26,13 @@ from opbench.execution.options import Options
 from opbench.execution.tasks import Resume
 from opbench.reports.machine import describe_environment
 from opbench.reports.text import printable
-from opbench.results.records import Measurement, Run
+from opbench.results.records import Run
 from opbench.results.store import Store
 
 EPILOG = """examples:
   opbench run quick                                          a built-in suite (opbench list names all)
   opbench run suite.json --plan rigorous --filter 'torch.nn.*'
-  opbench run --op torch.mm --arg 'float32[64,64]' --arg 'float32[64,64]' --direction backward
+  opbench run --op torch.mm 'float32[64,64]' 'float32[64,64]' --direction backward
   opbench run --stmt 'x + 1' --setup 'import torch; x = torch.ones(8)'
   opbench run suite.json --env main=/path/to/venv --env mine='. ../mine/bin/activate'
   opbench run --resume last                                  what an interrupted run has not done
@@ -46,7 +44,7 @@ exit codes: 0 all measured; 1 some were not; 2 wrong usage; 130 interrupted, wit
 def add_arguments(parser: Parser) -> None:
     """The arguments of `opbench run`."""
     parser.epilog = EPILOG
-    parser.usage = "opbench run SUITE... | --op NAME ... | --stmt CODE ... | --resume RUN  [flags]"
+    parser.usage = "opbench run SUITE... | --op NAME VALUE... | --stmt CODE ... | --resume RUN  [flags]"
     add_work_flags(parser)
     add_choice_flags(parser)
     add_plan_flags(parser)
@@ -66,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         options = request.options(plan_from(arguments, earlier.plan if earlier else None))
         suite = requested_suite(request)
         if arguments.dry_run:
+            from opbench.cli.dry_run import dry_run
+
             done = store.done_keys(earlier.run_id) if store and earlier else {}
             return dry_run(suite, options, done, resume or "missing", json=arguments.json)
         return _measure(arguments, suite, request, options, store, earlier, resume)
@@ -108,9 +108,7 @@ def _measure(
         progress = stack.enter_context(progress_for(arguments.quiet))
         if isinstance(progress, Bar):
             stack.enter_context(screen.use(progress.console))
-        rows = execute(
-            suite, options, run=the_run, store=store, resume=resume, listener=progress, stop=stop
-        )
+        rows = execute(suite, options, run=the_run, store=store, resume=resume, listener=progress, stop=stop)
         # Closing it ends the workers, whatever happens here.
         stack.callback(rows.close)
         for row in rows:
@@ -153,4 +151,3 @@ def _place(store: Store | None) -> str:
     if store is None:
         return ""
     return str(store.path) if store.path else store.url
-

@@ -14,7 +14,12 @@ from opbench.results.records import STATUSES
 
 def add_work_flags(parser: Parser) -> None:
     """Add what is measured: suites, an operator, a statement, and changes to all their cases."""
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="a file, or the name of a built-in suite")
+    parser.add_argument(
+        "suites",
+        nargs="*",
+        metavar="SUITE|VALUE",
+        help="a file, or the name of a built-in suite; with --op its arguments: 'float32[64,64]', 3, '[1, 2]'",
+    )
     group = parser.add_argument_group("instead of a suite")
     group.add_argument(
         "--op", metavar="NAME", help="an operator such as torch.mm, F.gelu, nn.Linear, aten::add.Tensor"
@@ -24,7 +29,7 @@ def add_work_flags(parser: Parser) -> None:
         dest="args",
         action="append",
         metavar="VALUE",
-        help="an argument: 'float32[64,64]', 3, true, '[1, 2]'",
+        help="an argument as a flag, for those that begin with a dash: --arg=-inf",
     )
     group.add_argument(
         "--kwarg", dest="kwargs", action="append", metavar="NAME=VALUE", help="a keyword argument"

@@ -102,4 +102,3 @@ def say_error(error: OpbenchError) -> None:
     )
     for message in messages:
         say(f"opbench: {printable(message)}")
-

@@ -16,9 +16,7 @@ _STOPPED = "opbench: stopping now\n"
 # Over "^C" and whatever progress stands in the last line of a terminal.
 _ERASE_LINE = "\r\x1b[2K"
 # Those who send these do not wait for a case to end.
-_AT_ONCE = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
+_AT_ONCE = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Interrupts:

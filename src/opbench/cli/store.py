@@ -1,11 +1,11 @@
 """Look after the store: where it is, its runs, and runs as JSON Lines.
 
-  where            say where it is, how large, and how many runs it has
-  list             its runs, the latest first
-  export RUN...    write runs as JSON Lines; without a RUN, all of them
-  import FILE...   add the runs of JSON Lines files
-  delete RUN...    delete runs with all their rows
-  vacuum           give back the space of what was deleted
+where            say where it is, how large, and how many runs it has
+list             its runs, the latest first
+export RUN...    write runs as JSON Lines; without a RUN, all of them
+import FILE...   add the runs of JSON Lines files
+delete RUN...    delete runs with all their rows
+vacuum           give back the space of what was deleted
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("names", nargs="*", metavar="RUN|FILE", help="ids of runs, their beginnings, or last")
     parser.add_argument("--limit", type=int, metavar="N", help="of list: so many runs")
-    parser.add_argument("--json", action="store_true", help="of list and where: one JSON object for each line")
+    parser.add_argument(
+        "--json", action="store_true", help="of list and where: one JSON object for each line"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="of export: where to (default: stdout)")
     add_store_flag(parser)
 

@@ -11,6 +11,7 @@ from opbench.cases.errors import UsageError
 from opbench.cases.model import Case, Suite, suite_of
 from opbench.cases.values import AnyValue
 from opbench.cli.request import Request
+from opbench.sources import open_sources
 
 _CHANGES = ("device", "num_threads", "runtime", "seed")
 
@@ -26,8 +27,6 @@ def _original(request: Request) -> Suite:
         return suite_of(request.label or request.op, _calls(request))
     if request.stmt:
         return suite_of(request.label or "statement", [_snippet(request)])
-    from opbench.sources import open_sources
-
     return open_sources(request.suites, allow_snippets=request.allow_snippets)
 
 
@@ -42,7 +41,13 @@ def _calls(request: Request) -> Iterable[Case]:
         }
     for direction in request.directions or ("forward",):
         yield call(
-            request.op, *args, kwargs=kwargs, build=build, direction=direction, label=request.label, folder="."
+            request.op,
+            *args,
+            kwargs=kwargs,
+            build=build,
+            direction=direction,
+            label=request.label,
+            folder=".",
         )
 
 
