@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from opbench.cases.plan import PRESETS
+from opbench.worker.probes.clock import baseline_is_due
 from opbench.worker.probes.estimate import median, ranks
 from opbench.worker.probes.sampler import Block
 from opbench.worker.probes.samples import Samples
@@ -132,13 +133,14 @@ def stopped(plan_name: str, draw: Draw, true: float, baseline: Draw | None) -> t
         samples = Samples(plan)
         if baseline is not None:
             numbers = numbers + SAMPLE_NS
-            for nothing in SAMPLE_NS * baseline(random, (10,)):
-                samples.add_baseline(block(float(nothing)))
+            empty = iter(SAMPLE_NS * baseline(random, (most,)))
         reason = ""
         for count, number in enumerate(numbers):
             reason = reason_to_stop(plan, samples.progress(count * SAMPLE_NS / 1e9))
             if reason:
                 break
+            if baseline is not None and baseline_is_due(samples):
+                samples.add_baseline(block(float(next(empty))))
             samples.add(block(float(number)))
         span = samples.interval()
         assert span is not None

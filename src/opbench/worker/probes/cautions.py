@@ -97,7 +97,7 @@ def _indistinguishable(plan: Mapping[str, Any], samples: Samples) -> dict[str, s
     span = samples.interval()
     width = (span.high - span.low) / 2 if span is not None else 0.0
     above = median(samples.counted()) - base
-    if above > max(LOOP_SHARE * base, samples.base_uncertainty() + width):
+    if above > max(LOOP_SHARE * base, width):
         return None
     return caution(
         "indistinguishable",

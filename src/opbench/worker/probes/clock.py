@@ -69,7 +69,7 @@ def _measure(
         "waited_s": samples.waited_ns / 1e9,
     }
     if prepared.pool is not None:
-        provenance["fresh_operands"] = len(prepared.pool.entries)
+        provenance["fresh_operands"] = prepared.pool.room
     metrics.insert(
         0, _time(samples, calls, {name: value for name, value in provenance.items() if value != ""})
     )
@@ -112,7 +112,7 @@ def _sample(plan: Mapping[str, Any], sampler: Sampler, samples: Samples, calls: 
         stopped = reason_to_stop(plan, progress)
         if stopped:
             break
-        if plan["baseline"] and _baseline_is_due(samples):
+        if plan["baseline"] and baseline_is_due(samples):
             samples.add_baseline(sampler.baseline(calls))
         most = (plan["samples"] or plan["max_samples"]) - len(samples.times)
         samples.add(sampler.sample(max(1, min(calls, most)) if sampler.marked else calls))
@@ -121,7 +121,8 @@ def _sample(plan: Mapping[str, Any], sampler: Sampler, samples: Samples, calls: 
     return stopped, "" if stopped == "precision" else unmet(plan, progress)
 
 
-def _baseline_is_due(samples: Samples) -> bool:
+def baseline_is_due(samples: Samples) -> bool:
+    """Whether nothing is to be timed again: often at first, then now and then."""
     return samples.baselines < ALTERNATING or len(samples.times) >= SAMPLES_PER_BASELINE * samples.baselines
 
 

@@ -48,18 +48,6 @@ def median_interval(ordered: Sequence[float], confidence: float) -> Span | None:
     return Span(ordered[rank - 1], ordered[-rank], actual)
 
 
-def relative_half_width(ordered: Sequence[float], confidence: float, base: float = 0.0) -> float | None:
-    """How far the interval of the median reaches on its wider side, relative to the median above `base`.
-
-    None while the numbers are too few for the confidence, or the median is not above the base.
-    """
-    span = median_interval(ordered, confidence)
-    if span is None or span.confidence < confidence:
-        return None
-    middle = median(ordered)
-    return max(span.high - middle, middle - span.low) / (middle - base) if middle > base else None
-
-
 @lru_cache(maxsize=8192)
 def ranks(count: int, confidence: float) -> tuple[int, float]:
     """The largest k for which [k-th smallest, k-th largest] covers the median often enough, and how often.

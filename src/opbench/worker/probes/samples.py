@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import hypot
 from typing import Any
 
-from opbench.worker.probes.estimate import Span, median, median_interval, relative_half_width, spread
+from opbench.worker.probes.estimate import Span, median, median_interval, spread
 from opbench.worker.probes.interference import MATERIAL_SHARE, STOLEN
 from opbench.worker.probes.sampler import Block
 from opbench.worker.probes.stopping import Progress, may_retake
@@ -101,12 +102,33 @@ class Samples:
         return self.keeps_all or not self.flags[place]
 
     def interval(self) -> Span | None:
-        """Where the median of a block lies."""
-        return median_interval(self.counted(), self._plan["confidence"])
+        """Where the median of a block lies once the baseline is subtracted: wider by what is not known of that."""
+        return self._interval(self.counted())
+
+    def _interval(self, ordered: Sequence[float]) -> Span | None:
+        span = median_interval(ordered, self._plan["confidence"])
+        unsure = self.base_uncertainty()
+        if span is None or not unsure:
+            return span
+        # Two independent errors: their squares add up.
+        middle = median(ordered)
+        return span._replace(
+            low=middle - hypot(middle - span.low, unsure), high=middle + hypot(span.high - middle, unsure)
+        )
 
     def progress(self, elapsed_s: float) -> Progress:
         """How far the sampling is."""
         retaking = may_retake(self._plan, self.disturbed)
         ordered = self._clean if retaking else self._ordered
-        width = relative_half_width(ordered, self._plan["confidence"], self.base()) if ordered else None
-        return Progress(len(self.times), self.disturbed, elapsed_s, width)
+        return Progress(len(self.times), self.disturbed, elapsed_s, self._half_width(ordered))
+
+    def _half_width(self, ordered: Sequence[float]) -> float | None:
+        """How far the interval reaches on its wider side, relative to the median above the baseline.
+
+        None while the numbers are too few for the confidence, or the median is not above the baseline.
+        """
+        span = self._interval(ordered)
+        if span is None or span.confidence < self._plan["confidence"]:
+            return None
+        middle, base = median(ordered), self.base()
+        return max(span.high - middle, middle - span.low) / (middle - base) if middle > base else None
