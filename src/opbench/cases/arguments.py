@@ -176,6 +176,7 @@ class _Parser:
 
     def _suffix(self, document: dict[str, Any], name: str) -> None:
         given, named = self._parameters() if self._take("(") else ([], {})
+        content: Any
         if name in MEMORY_FORMATS and not (given or named):
             field, content = "memory_format", name
         elif name in LAYOUTS and not (given or named):

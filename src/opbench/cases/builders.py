@@ -22,12 +22,12 @@ __all__ = ["call", "parse_argument", "snippet", "tensor"]
 _TORCH_OBJECTS = {"dtype": "dtype", "layout": "layout", "memory_format": "memory_format", "device": "device"}
 
 
-def tensor(*shape: int, dtype: Any = "float32", fill: Any = None, **fields: Any) -> Tensor:
-    """A tensor to be built: `tensor(64, 64)`, `tensor(9, dtype="int64", fill={"kind": "indices", "bound": 5})`.
+def tensor(*shape: int | Sequence[int], dtype: Any = "float32", fill: Any = None, **fields: Any) -> Tensor:
+    """A tensor to be built: `tensor(64, 64)`, `tensor(100, dtype="int64", fill="permutation")`.
 
     Further fields are those of the value: strides, memory_format, requires_grad, layout, ...
     """
-    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
     document = {"type": "tensor", "shape": list(sizes), "dtype": str(dtype)}
     if fill is not None:
         document["fill"] = fill

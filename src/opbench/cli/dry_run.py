@@ -16,7 +16,7 @@ from opbench.execution.tasks import Done, Resume, make_tasks
 from opbench.reports.format import elapsed, size
 from opbench.reports.rows import case_line
 
-_COLUMNS = ("   memory", "     time")
+_COLUMNS = ("   inputs", "at most")
 
 
 def dry_run(suite: Suite, options: Options, done: Done, resume: Resume, *, json: bool) -> int:
@@ -30,15 +30,15 @@ def dry_run(suite: Suite, options: Options, done: Done, resume: Resume, *, json:
     count, total_s, most_bytes = 0, 0.0, 0
     for task in make_tasks(cases, options.environments, options.repeat, done, resume):
         expected = estimate(task.case, options.plan)
-        total_s += expected.time_s
-        most_bytes = max(most_bytes, expected.memory_bytes)
+        total_s += expected.duration_s
+        most_bytes = max(most_bytes, expected.input_bytes)
         if json:
             document = {**case_document(task.case), "environment": task.environment, "repeat": task.repeat}
             screen.text(case_line(task.case_id, document | {"estimate": asdict(expected)}))
         else:
             if not count:
                 screen.line(lines.header())
-            costs = (size(expected.memory_bytes), elapsed(expected.time_s))
+            costs = (size(expected.input_bytes), elapsed(expected.duration_s))
             screen.line(lines.line(task.case, (task.environment[:11], *costs) if several else costs))
         count += 1
     say(f"opbench: {_sentence(count, total_s / options.jobs, most_bytes)}")
