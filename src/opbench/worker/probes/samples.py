@@ -102,7 +102,7 @@ class Samples:
         return self.keeps_all or not self.flags[place]
 
     def interval(self) -> Span | None:
-        """Where the median of a block lies once the baseline is subtracted: wider by what is not known of that."""
+        """Where the median of a block lies: wider by what is not known of the baseline to subtract."""
         return self._interval(self.counted())
 
     def _interval(self, ordered: Sequence[float]) -> Span | None:
