@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -11,8 +13,13 @@ from opbench.worker.errors import Unsupported
 # Record the start, record the end, seconds between the two (after a synchronisation).
 EventPair: TypeAlias = tuple[Callable[[], Any], Callable[[], Any], Callable[[], float]]
 
-# What to overwrite where the size of the last-level cache cannot be read.
+# Where the sizes of caches cannot be read: of a GPU's last level, and of a CPU's levels.
 USUAL_CACHE_BYTES = 64 << 20
+USUAL_CACHES_BYTES = (32 << 10, 1 << 20, 32 << 20)
+# Copies of operands that do not fit into a GPU's cache anyway may take this much of its memory.
+MOST_COPIES_BYTES = 1 << 30
+# Before a capture, libraries choose their kernels and allocate their scratch space in the first few calls.
+CALLS_BEFORE_CAPTURE = 3
 # Beyond this, writing takes longer than anyone waits; a cache that large is shared by many cores anyway.
 MOST_CACHE_BYTES = 1 << 30
 
@@ -32,6 +39,15 @@ class Device(Protocol):
 
     def flush_cache(self) -> None:
         """Overwrite the last-level cache, so that the next call finds nothing of its operands there."""
+
+    def pool_bytes(self, entry_bytes: int) -> int:
+        """How much memory fresh operands may take, to stay in the cache that one entry would be in."""
+
+    def capture_stream(self) -> contextlib.AbstractContextManager[None]:
+        """Everything inside goes to one stream that can be captured; `Unsupported` where there is none."""
+
+    def capture(self, call: Callable[[], Any]) -> tuple[Callable[[], None], Any]:
+        """Record a call as a graph, inside `capture_stream`: its replay, and what the call returned."""
 
     def memory_reset(self) -> None:
         """Start a new high-water mark."""
@@ -68,6 +84,19 @@ class Cpu:
             size_bytes = min(2 * last_level_cache_bytes(), MOST_CACHE_BYTES)
             self._scratch = torch.empty(size_bytes // 8, dtype=torch.int64)
         self._scratch.fill_(0)
+
+    def pool_bytes(self, entry_bytes: int) -> int:
+        """Half of the smallest cache, from the second level on, that one entry leaves half empty."""
+        sizes = [size for size in cache_bytes()[1:] if entry_bytes <= size // 2]
+        return sizes[0] // 2 if sizes else entry_bytes
+
+    def capture_stream(self) -> contextlib.AbstractContextManager[None]:
+        """There are no graphs on a CPU."""
+        raise Unsupported("cuda_graph needs a CUDA device; measure cases on the CPU without it")
+
+    def capture(self, call: Callable[[], Any]) -> tuple[Callable[[], None], Any]:
+        """There are no graphs on a CPU."""
+        raise Unsupported("cuda_graph needs a CUDA device; measure cases on the CPU without it")
 
     def memory_reset(self) -> None:
         """The CPU allocator keeps no marks."""
@@ -114,13 +143,40 @@ class Accelerator:
         if self._scratch is None:
             import torch
 
-            size_bytes = 2 * (self._property("L2_cache_size") or USUAL_CACHE_BYTES)
+            size_bytes = 2 * self._cache_bytes()
             self._scratch = torch.empty(size_bytes // 8, dtype=torch.int64, device=self._device)
         self._scratch.zero_()
 
-    def _property(self, name: str) -> int:
+    def _cache_bytes(self) -> int:
         read = getattr(self._module, "get_device_properties", None)
-        return int(getattr(read(self._device), name, 0)) if read else 0
+        size_bytes = int(getattr(read(self._device), "L2_cache_size", 0)) if read else 0
+        return min(size_bytes or USUAL_CACHE_BYTES, MOST_CACHE_BYTES)
+
+    def pool_bytes(self, entry_bytes: int) -> int:
+        """Half of the L2 cache; where one entry is larger, no call finds its own there, and more may be made."""
+        half = self._cache_bytes() // 2
+        return half if entry_bytes <= half else MOST_COPIES_BYTES
+
+    @contextlib.contextmanager
+    def capture_stream(self) -> Iterator[None]:
+        """A stream of its own: the default one cannot be captured."""
+        if not (hasattr(self._module, "CUDAGraph") and hasattr(self._module, "graph")):
+            raise Unsupported(f"cuda_graph needs a CUDA device, not {self.name}")
+        stream = self._module.Stream(self._device)
+        stream.wait_stream(self._module.current_stream(self._device))
+        with self._module.stream(stream):
+            yield
+        self._module.current_stream(self._device).wait_stream(stream)
+
+    def capture(self, call: Callable[[], Any]) -> tuple[Callable[[], None], Any]:
+        """Record a call on the current stream, after a few calls for warming up."""
+        for _ in range(CALLS_BEFORE_CAPTURE):
+            call()
+        self.synchronize()
+        graph = self._module.CUDAGraph()
+        with self._module.graph(graph, stream=self._module.current_stream(self._device)):
+            result = call()
+        return graph.replay, result
 
     def memory_reset(self) -> None:
         """Reset the peak counters of the caching allocator."""
@@ -138,17 +194,26 @@ class Accelerator:
             self._module.empty_cache()
 
 
-def last_level_cache_bytes(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> int:
-    """Size of the largest cache of the first core, or a usual size where the system does not tell."""
+@lru_cache(maxsize=1)
+def cache_bytes(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> tuple[int, ...]:
+    """Sizes of the first core's data caches by level, or usual ones where the system does not tell."""
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    sizes = [0]
-    for file in Path(folder).glob("index*/size"):
+    sizes: dict[int, int] = {}
+    for index in Path(folder).glob("index*"):
         try:
-            text = file.read_text().strip()
-            sizes.append(int(text[:-1]) * units[text[-1]] if text[-1:] in units else int(text))
+            if (index / "type").read_text().strip() == "Instruction":
+                continue
+            text = (index / "size").read_text().strip()
+            size = int(text[:-1]) * units[text[-1]] if text[-1:] in units else int(text)
+            sizes[int((index / "level").read_text())] = size
         except (OSError, ValueError):
             continue
-    return max(sizes) or USUAL_CACHE_BYTES
+    return tuple(sizes[level] for level in sorted(sizes)) or USUAL_CACHES_BYTES
+
+
+def last_level_cache_bytes() -> int:
+    """Size of the largest data cache of the first core."""
+    return cache_bytes()[-1]
 
 
 def device_for(name: str) -> Device:

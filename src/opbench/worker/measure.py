@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +15,7 @@ from opbench.worker.devices import Device, device_for
 from opbench.worker.errors import Unsupported
 from opbench.worker.probes import caution
 from opbench.worker.runtimes import runtime_for
+from opbench.worker.runtimes.cuda_graph import captured
 from opbench.worker.runtimes.prepared import Prepared
 from opbench.worker.runtimes.snippet import place_of
 
@@ -87,13 +89,16 @@ def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, 
         direction=case.get("direction", "forward"),
         folder=request.get("folder", ""),
     )
-    prepared = runtime.prepare(case, builder, operator, device)
-    reply["drawn"] = dict(builder.drawn)
-    prepared.num_threads = threads
-    try:
-        _probe(prepared, plan, device, reply)
-    finally:
-        prepared.close()
+    # A stream that can be captured must have been there when the graph of a backward pass was built.
+    with device.capture_stream() if plan["cuda_graph"] else nullcontext():
+        prepared = runtime.prepare(case, builder, operator, device)
+        reply["drawn"] = dict(builder.drawn)
+        prepared.num_threads = threads
+        try:
+            timed = captured(prepared, device) if plan["cuda_graph"] else prepared
+            _probe(timed, plan, device, reply)
+        finally:
+            prepared.close()
 
 
 def _set_up(threads: int, seed_text: str) -> None:

@@ -23,7 +23,8 @@ class WarmUp(NamedTuple):
 
 def target_ns(plan: Mapping[str, Any], resolution_ns: float) -> float:
     """How long a sample lasts at least, for the timer not to matter."""
-    return max(plan["block_s"] * 1e9, 100.0 * resolution_ns)
+    wanted_s: float = plan["block_s"]
+    return max(wanted_s * 1e9, 100.0 * resolution_ns)
 
 
 def warm_up(

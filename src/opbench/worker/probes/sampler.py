@@ -69,7 +69,7 @@ class Sampler:
     @property
     def most_calls(self) -> int | None:
         """The longest block that the operands, or the events in flight, allow."""
-        limits = [len(self._prepared.pool.entries)] if self._prepared.pool is not None else []
+        limits = [self._prepared.pool.room] if self._prepared.pool is not None else []
         limits += [MOST_EVENTS] if self.marked else []
         return min(limits) if limits else None
 
@@ -110,16 +110,14 @@ class Sampler:
         """Time a block of nothing, in the same way."""
         return self._block(self._empty, calls)
 
-    def _operands(self, calls: int, restored: bool = True) -> Iterable[Any]:
+    def _operands(self, calls: int, written: bool = True) -> Iterable[Any]:
         pool = self._prepared.pool
         if pool is None:
             return self.clock.times(calls)
-        if restored:
-            pool.restore()
-        return pool.entries[:calls]
+        return pool.fresh(calls) if written else pool.blank(calls)
 
     def _block(self, loop: Loop, calls: int) -> Block:
-        operands = self._operands(calls, restored=loop is self._real)
+        operands = self._operands(calls, written=loop is self._real)
         pairs = self._prepare_stamps(calls)
         if self._flush and not self.marked:
             self._device.flush_cache()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opbench.worker.mutation import mutated
@@ -36,9 +36,9 @@ def built(case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -> 
             function = function.to(device.name)
     args, kwargs = builder.arguments(case.get("args", []), case.get("kwargs", {}))
     if operator.fill is not None or operator.setup is not None:
-        given = {**dict(enumerate(args)), **kwargs}
+        given = _by_place(args, kwargs)
         args, kwargs = hooked_arguments(operator, args, kwargs, builder.seed)
-        _with_gradients(given, {**dict(enumerate(args)), **kwargs})
+        _with_gradients(given, _by_place(args, kwargs))
     written = mutated(operator, args, kwargs, function)
     return call_of(function, args, kwargs, written, operator.parameters, _open_places(case))
 
@@ -58,8 +58,14 @@ def forward(call: Call, device: Any) -> Prepared:
 
 
 def _open_places(case: Mapping[str, Any]) -> frozenset[Place]:
-    specs: dict[Place, Any] = {**dict(enumerate(case.get("args", []))), **case.get("kwargs", {})}
+    specs = _by_place(case.get("args", []), case.get("kwargs", {}))
     return frozenset(place for place, spec in specs.items() if spec.get("requires_grad") is None)
+
+
+def _by_place(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Place, Any]:
+    places: dict[Place, Any] = dict(enumerate(args))
+    places.update(kwargs)
+    return places
 
 
 def _with_gradients(given: Mapping[Place, Any], new: Mapping[Place, Any]) -> None:

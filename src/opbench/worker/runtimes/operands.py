@@ -128,7 +128,8 @@ def written_places(
 
     An `out` that is nobody's input may be written again and again.
     """
-    places: dict[int | str, Any] = {**dict(enumerate(args)), **kwargs}
+    places: dict[int | str, Any] = dict(enumerate(args))
+    places.update(kwargs)
     memory = {place: {_memory_key(tensor) for tensor in _tensors(value)} for place, value in places.items()}
     chosen: dict[int | str, None] = {}
     for place in written:
