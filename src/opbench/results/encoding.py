@@ -5,6 +5,10 @@ JSON has no infinities and no NaN. In fields that are numbers (`value`, `samples
 `facts`, `request`), where a text would be taken for a text, they are `{"$float": "nan"}`; an object that
 really looks like that is wrapped: `{"$object": {...}}`.
 
+Nor has it half a surrogate pair (many readers refuse `"\\ud800"`), which programs that print garbage may
+leave in a text. It becomes U+FDD0, a code point that stands for no character, and its four hex digits; so
+does U+FDD0 itself.
+
 Every document names the version of its schema.
 """
 
@@ -12,6 +16,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
@@ -28,6 +33,9 @@ Document: TypeAlias = dict[str, Any]
 
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _FLOAT, _OBJECT = "$float", "$object"
+_MARK = "\ufdd0"
+_UNWRITABLE = re.compile(f"[\ud800-\udfff{_MARK}]")
+_WRITTEN = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 _SCHEMA = f'"schema":{SCHEMA_VERSION}'
 _PLAN_NUMBERS = tuple(field.name for field in msgspec.structs.fields(Plan) if field.type is float)
 _encoder = msgspec.json.Encoder()
@@ -48,13 +56,13 @@ def encode(record: Record) -> str:
     """The record as JSON text on one line."""
     try:
         text = _encoder.encode(record).decode()
-    except (UnicodeEncodeError, OverflowError):
-        # Half of a surrogate pair, from output that was no UTF-8; or a whole number of more than 64 bits.
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        # Half of a surrogate pair, a whole number of more than 64 bits, or what is no data at all.
         text = _encode_exactly(record)
     else:
         # msgspec writes null for numbers that JSON lacks. Looking for it costs nothing beside a walk
         # through all samples.
-        if "null" in text or '"$' in text:
+        if "null" in text or '"$' in text or _MARK in text:
             text = _encode_exactly(record)
     # The version equals its default, so it is left out by `omit_defaults`.
     return f"{{{_SCHEMA},{text[1:]}"
@@ -62,12 +70,13 @@ def encode(record: Record) -> str:
 
 def decode(text: str, kind: type[RecordType]) -> RecordType:
     """The record that `encode` made this text from, whichever version wrote it."""
-    if text.startswith(f"{{{_SCHEMA},") and '"$' not in text:
+    # Another program may have written the mark as an escape.
+    if text.startswith(f"{{{_SCHEMA},") and not any(sign in text for sign in ('"$', "\\u", _MARK)):
         try:
             record: RecordType = _decoders[kind].decode(text)
             return record
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            pass  # texts in place of numbers, or half of a surrogate pair: read it the slow way
+            pass  # texts in place of numbers: read it the slow way
     return from_document(parse(text), kind)
 
 
@@ -88,6 +97,7 @@ def from_document(document: Document, kind: type[RecordType]) -> RecordType:
     """The record that a JSON object stands for. The object is changed."""
     document = upgrade_record(kind.__name__.lower(), document)
     try:
+        document = _with_texts(document, _WRITTEN, lambda found: chr(int(found[1], 16)))
         _transform(document, _number_back, _free_back)
         return msgspec.convert(document, kind)
     except msgspec.MsgspecError as error:
@@ -100,6 +110,7 @@ def _encode_exactly(record: Record) -> str:
     try:
         document = msgspec.to_builtins(record)
         _transform(document, _number_out, _free_out)
+        document = _with_texts(document, _UNWRITABLE, lambda found: f"{_MARK}{ord(found[0]):04x}")
         return json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     except (ValueError, TypeError, RecursionError) as error:
         raise RecordError(f"a {type(record).__name__.lower()} cannot be written as JSON: {error}") from error
@@ -127,6 +138,20 @@ def _transform(document: Document, number: Callable[[Any], Any], free: Callable[
             _apply_all(metric.get("interval"), number)
     for environment in _list(document.get("environments")):
         _apply(environment, ("facts",), free)
+
+
+def _with_texts(value: Any, pattern: re.Pattern[str], change: Callable[[re.Match[str]], str]) -> Any:
+    """The same data with all matches in its texts and names replaced."""
+    if isinstance(value, str):
+        return pattern.sub(change, value)
+    if isinstance(value, list | tuple):
+        return [_with_texts(item, pattern, change) for item in value]
+    if isinstance(value, dict):
+        return {
+            _with_texts(key, pattern, change): _with_texts(item, pattern, change)
+            for key, item in value.items()
+        }
+    return value
 
 
 def _list(value: Any) -> list[Any] | tuple[Any, ...]:

@@ -7,11 +7,11 @@ import importlib
 import importlib.metadata
 import importlib.util
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 from opbench.worker.registry import add_problem, all_or_nothing, problems, registered
 
@@ -69,30 +69,39 @@ def load_entry_points(entry_points: Iterable[importlib.metadata.EntryPoint]) -> 
 def _load_source(source: str) -> None:
     path = Path(source)
     is_file = path.suffix == ".py"
+    before = _count()
     try:
         with all_or_nothing():
-            if is_file:
-                _load_file(path)
-            else:
-                _load_module(source)
+            fresh = _load_file(path) if is_file else _load_module(source)
+    except LoadError as error:
+        raise LoadError(f"operators cannot be loaded from {source}: {error}") from None
     except (Exception, SystemExit) as error:
+        raise LoadError(f"operators cannot be loaded from {source}: {_say(error, source)}") from error
+    if fresh and _count() == before:
         raise LoadError(
-            f"operators cannot be loaded from {source}: {_say(error, path if is_file else None)}"
-        ) from error
+            f"{source} registers no operators: put @opbench.operator('my.name') in front of a function there"
+        )
 
 
-def _load_file(path: Path) -> ModuleType:
+def _count() -> tuple[int, int]:
+    """How many operators are registered here and with torch, whose libraries are named with torch.ops."""
+    torch = sys.modules.get("torch")
+    return len(registered()), len(torch._C._dispatch_get_all_op_names()) if torch else 0
+
+
+def _load_file(path: Path) -> bool:
+    """Run a file, unless it was run before; says whether it was not."""
     resolved = path.resolve()
     if not resolved.is_file():
-        raise FileNotFoundError("there is no such file")
+        raise LoadError("it is a folder" if resolved.is_dir() else "there is no such file")
     # One name per path, so that a file listed twice is loaded once and equal stems do not collide.
     digest = hashlib.blake2b(str(resolved).encode(), digest_size=4).hexdigest()
     name = f"opbench_operators_{''.join(c if c.isalnum() else '_' for c in resolved.stem)}_{digest}"
     if name in sys.modules:
-        return sys.modules[name]
+        return False
     spec = importlib.util.spec_from_file_location(name, resolved)
-    if spec is None or spec.loader is None:
-        raise ImportError("Python does not know how to load it")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     # At the end: what lies beside the file is importable for it, and shadows nothing.
     _append_to_path(str(resolved.parent))
@@ -102,22 +111,27 @@ def _load_file(path: Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
-    return module
+    return True
 
 
-def _load_module(name: str) -> ModuleType:
+def _load_module(name: str) -> bool:
+    """Import a module, unless it was imported before; says whether it was not."""
     if not all(part.isidentifier() for part in name.split(".")):
-        raise ImportError("it is neither a .py file nor the dotted name of a module")
+        raise LoadError("it is neither a .py file nor the dotted name of a module")
+    if name in sys.modules:
+        return False
     here = str(Path.cwd())
     if here in sys.path or "" in sys.path:
-        return importlib.import_module(name)
+        importlib.import_module(name)
+        return True
     # First, as `python -m` has it, while the module is looked for; last from then on.
     sys.path.insert(0, here)
     try:
-        return importlib.import_module(name)
+        importlib.import_module(name)
     finally:
         sys.path.remove(here)
         _append_to_path(here)
+    return True
 
 
 def _append_to_path(folder: str) -> None:
@@ -125,13 +139,28 @@ def _append_to_path(folder: str) -> None:
         sys.path.append(folder)
 
 
-def _say(error: BaseException, file: Path | None = None) -> str:
-    """What went wrong, and in which line of the file."""
+def _say(error: BaseException, source: str = "") -> str:
+    """What went wrong, and in which line of the user's code."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"SyntaxError: {error.msg} ({error.filename}, line {error.lineno})"
+    if isinstance(error, ModuleNotFoundError) and error.name in _parents(source):
+        return f"there is no module {error.name!r}"
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    if isinstance(error, SyntaxError) or file is None:
-        return text
-    resolved = str(file.resolve())
-    lines = [
-        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == resolved
+    place = _place(error, source)
+    return f"{text} ({place})" if place else text
+
+
+def _parents(module: str) -> list[str]:
+    parts = module.split(".")
+    return [".".join(parts[: depth + 1]) for depth in range(len(parts))]
+
+
+def _place(error: BaseException, source: str) -> str:
+    """The innermost line in the file that was to be loaded, else in code that nobody installed."""
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    asked = str(Path(source).resolve()) if source else ""
+    installed = (*sysconfig.get_paths().values(), str(Path(__file__).parent), "<frozen ")
+    theirs = [frame for frame in frames if frame[0] == asked] or [
+        frame for frame in frames if not frame[0].startswith(installed)
     ]
-    return f"{text} (line {lines[-1]})" if lines else text
+    return f"{theirs[-1][0]}, line {theirs[-1][1]}" if theirs else ""

@@ -53,7 +53,7 @@ def nearest(name: str, known: Mapping[str, Iterable[str]]) -> list[str]:
     # A path that is not even a namespace is no misspelling; only its last part may be one.
     if namespace and namespace == name.rpartition(".")[0]:
         near += _alike(base, [namespace], known)
-    if not near and name.count(".") <= 2:
+    if not near and "." not in name:
         near = _alike(base, order, known)
     return list(dict.fromkeys(near))[:MOST_NAMES]
 

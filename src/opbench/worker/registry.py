@@ -9,6 +9,7 @@ This module imports no framework, so a file that registers operators is cheap to
 
 from __future__ import annotations
 
+import inspect
 import math
 import random
 import re
@@ -94,9 +95,8 @@ def operator(
 
     def register(function: Registered) -> Registered:
         if name in _operators:
-            first = _operators[name].function
-            where = f"{getattr(first, '__module__', '?')}.{getattr(first, '__qualname__', '?')}"
-            raise ValueError(f"operator {name!r} is registered already, by {where}")
+            first = place_of(_operators[name].function)
+            raise ValueError(f"operator {name!r} is registered already, by {first}")
         if not callable(function) or (isinstance(function, type) and not is_module_class(function)):
             raise TypeError(f"operator {name!r} must be a function or an nn.Module class, not {function!r}")
         _operators[name] = Operator(
@@ -148,6 +148,15 @@ def is_module_class(function: object) -> bool:
     """True for a class derived from torch.nn.Module, told without importing torch."""
     bases = getattr(function, "__mro__", ()) if isinstance(function, type) else ()
     return any(base.__module__ == "torch.nn.modules.module" and base.__name__ == "Module" for base in bases)
+
+
+def place_of(function: Any) -> str:
+    """Where a function or class is from, for a person: its file and line where there is one."""
+    code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
+    if code is not None:
+        return f"{code.co_filename}, line {code.co_firstlineno}"
+    holder = function if hasattr(function, "__qualname__") else type(function)
+    return f"{holder.__module__}.{holder.__qualname__}"
 
 
 def hooked_arguments(

@@ -134,7 +134,8 @@ def _unknown(name: str) -> str:
     text = f"no operator is called {name!r}"
     if name.startswith("torch.") and not name.startswith(OPS):
         part = refused_names.part_without_operators(name, torch_names.NAMESPACES)
-        text += f": {part}" if part else ""
+        if part:
+            return f"{text}: {part}{same_elsewhere(name, known)}"
     if name.startswith(OPS):
         library = name[len(OPS) :].partition(".")[0]
         if f"{OPS}{library}" not in known:
