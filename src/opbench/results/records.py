@@ -41,7 +41,8 @@ class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
     """One measured quantity of one case.
 
     `value` is the estimate (for samples: their median). `samples` are the raw ones, in the order taken;
-    `flags` has one number for each sample, zero when nothing disturbed it (see `SampleFlag`).
+    `flags` has one number for each sample: zero when nothing disturbed it, else bits that say what did.
+    It is empty when nothing disturbed any.
     """
 
     tag: str

@@ -30,6 +30,8 @@ from opbench.results.staging import (
     write_environments,
 )
 
+# Made once: SQLAlchemy remembers with the statement how it is compiled.
+_INSERT = insert(tables.measurements)
 # (environment, case id, repeat)
 Key: TypeAlias = tuple[str, str, int]
 
@@ -200,7 +202,7 @@ class Store:
         rows = [tables.measurement_row(measurement) for measurement in chunk]
         try:
             with self._writing() as connection:
-                connection.execute(insert(tables.measurements), rows)
+                connection.execute(_INSERT, rows)
         except OpbenchError as error:
             if not isinstance(error.__cause__, IntegrityError):
                 raise

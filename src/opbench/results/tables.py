@@ -78,8 +78,6 @@ measurements = Table(
     Column("document", Text, nullable=False),
     UniqueConstraint("run_id", "environment", "case_id", "repeat", "attempt"),
     Index("measurements_in_order", "run_id", "id"),
-    Index("measurements_of_case", "case_id", "started_at"),
-    Index("measurements_of_op", "op", "started_at"),
 )
 
 
