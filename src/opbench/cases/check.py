@@ -81,6 +81,7 @@ LABEL_CHECKS: dict[str, FieldCheck] = {
 CALL_FIELDS = ("build", "args", "kwargs")
 SNIPPET_FIELDS = ("setup", "global_setup", "language")
 
+_DEFAULTS = dict(zip(reversed(Case.__struct_fields__), reversed(Case.__struct_defaults__), strict=False))
 _CASE_CHECKS = {
     name: optional(check) for name, check in (WORK_CHECKS | VARIANT_CHECKS | LABEL_CHECKS).items()
 }
@@ -184,7 +185,8 @@ def _refuse(
     names: tuple[str, ...], why: str, found: Mapping[str, Any], place: Place, problems: Problems
 ) -> None:
     for name in names:
-        if found.get(name):
+        # A default that is spelled out says nothing.
+        if found.get(name) and found[name] != _DEFAULTS.get(name):
             problems.add((place, name), f"{name} is {why}")
 
 

@@ -21,9 +21,9 @@ class Invalid:
 INVALID = Invalid()
 
 INFINITIES_AND_NAN = {
-    **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), "inf"),
-    **dict.fromkeys(("-inf", "-infinity"), "-inf"),
-    "nan": "nan",
+    **dict.fromkeys(("inf", "+inf", "Infinity", "+Infinity"), "inf"),
+    **dict.fromkeys(("-inf", "-Infinity"), "-inf"),
+    **dict.fromkeys(("nan", "NaN"), "nan"),
 }
 
 
@@ -97,7 +97,7 @@ def choice(what: str, names: Sequence[str], aliases: Mapping[str, str] | None = 
         if not isinstance(value, str):
             problems.wrong_type(place, value, "one of " + ", ".join(names))
             return INVALID
-        name = spellings.get(value) or spellings.get(value.removeprefix("torch."))
+        name = spellings.get(value)
         if name is None:
             problems.unknown(place, what, value, names)
             return INVALID
@@ -111,7 +111,7 @@ def dtype(value: Any, place: Place, problems: Problems) -> Any:
     if not isinstance(value, str):
         problems.wrong_type(place, value, 'the name of a dtype such as "float32"')
         return INVALID
-    name = DTYPE_NAMES.get(value) or canonical_dtype(value)
+    name = canonical_dtype(value)
     if name is None:
         problems.unknown(place, "dtype", value, DTYPE_NAMES, 'a dtype of torch such as "float32"')
         return INVALID
@@ -182,7 +182,7 @@ def finite(value: Any, place: Place, problems: Problems, what: str = "a number")
 def float_or_text(value: Any, place: Place, problems: Problems) -> Any:
     """A number as float; "inf", "-inf" and "nan" stay text."""
     if isinstance(value, str):
-        name = INFINITIES_AND_NAN.get(value.strip().lower())
+        name = INFINITIES_AND_NAN.get(value)
         if name is None:
             problems.wrong_type(place, value, 'a number, "inf", "-inf" or "nan"')
             return INVALID

@@ -31,11 +31,13 @@ from opbench.cases.layouts import (
     default_fill,
     storage_elements,
 )
-from opbench.cases.names import LAYOUTS, MEMORY_FORMATS
+from opbench.cases.names import LAYOUT_NAMES, LAYOUTS, MEMORY_FORMAT_NAMES, MEMORY_FORMATS
 
 INT64_MAX = 2**63 - 1
 # What torch's iterators over tensors take.
 MOST_DIMENSIONS = 64
+# A scale is a float32.
+LARGEST_SCALE = 3.4e38
 BLOCKED = ("sparse_bsr", "sparse_bsc")
 
 _size = integer(0, INT64_MAX)
@@ -60,7 +62,7 @@ _SCHEMES: dict[str, tuple[type[values.Quantization], dict[str, FieldCheck]]] = {
 for _, _fields in _SCHEMES.values():
     _fields |= {
         "scheme": tag,
-        "scale": number(above=0, most=3.4e38, what="a positive number"),
+        "scale": number(above=0, most=LARGEST_SCALE, what="a positive number"),
         "zero_point": integer(-(2**31), 2**31 - 1),
     }
 
@@ -91,8 +93,8 @@ TENSOR_FIELDS: dict[str, FieldCheck] = {
     "fill": optional(fill),
     "strides": optional(_shape),
     "storage_offset": _size,
-    "memory_format": optional(choice("memory format", MEMORY_FORMATS)),
-    "layout": choice("layout", LAYOUTS),
+    "memory_format": optional(choice("memory format", MEMORY_FORMATS, MEMORY_FORMAT_NAMES)),
+    "layout": choice("layout", LAYOUTS, LAYOUT_NAMES),
     "density": number(0, 1),
     "block_shape": optional(pair(integer(1, INT64_MAX), "a list of two whole numbers")),
     "requires_grad": optional(boolean),

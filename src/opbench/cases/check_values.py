@@ -24,7 +24,7 @@ from opbench.cases.check_fields import (
 from opbench.cases.check_names import device
 from opbench.cases.check_tensors import tensor
 from opbench.cases.collect import Place, Problems, describe
-from opbench.cases.names import LAYOUTS, MEMORY_FORMATS
+from opbench.cases.names import LAYOUT_NAMES, LAYOUTS, MEMORY_FORMAT_NAMES, MEMORY_FORMATS
 
 # Deeper than any call; a document that nests further is broken or hostile.
 DEEPEST = 24
@@ -196,8 +196,10 @@ VALUE_CHECKS: dict[str, ValueCheck] = {
     "none": _struct(values.Null, {}),
     "device": _struct(values.Device, {"value": optional(device)}),
     "dtype": _struct(values.DType, {"value": dtype}, _one),
-    "layout": _struct(values.Layout, {"value": choice("layout", LAYOUTS)}, _one),
-    "memory_format": _struct(values.MemoryFormat, {"value": choice("memory format", MEMORY_FORMATS)}, _one),
+    "layout": _struct(values.Layout, {"value": choice("layout", LAYOUTS, LAYOUT_NAMES)}, _one),
+    "memory_format": _struct(
+        values.MemoryFormat, {"value": choice("memory format", MEMORY_FORMATS, MEMORY_FORMAT_NAMES)}, _one
+    ),
     "generator": _struct(values.Generator, {}),
     "slice": _struct(
         values.Slice, {"start": optional(_int64), "stop": optional(_int64), "step": optional(_nonzero)}

@@ -79,7 +79,7 @@ DTYPE_NAMES: dict[str, str] = {
 
 def canonical_dtype(name: str) -> str | None:
     """The canonical name behind any accepted spelling, or None."""
-    return DTYPE_NAMES.get(name) or DTYPE_NAMES.get(name.strip().lower())
+    return DTYPE_NAMES.get(name)
 
 
 def dtype_info(name: str) -> DTypeInfo:

@@ -17,6 +17,9 @@ DEVICE_KINDS = (
 )
 MEMORY_FORMATS = ("contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
 LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+# Every accepted spelling: torch's own is understood, too.
+MEMORY_FORMAT_NAMES = {f"{prefix}{name}": name for prefix in ("", "torch.") for name in MEMORY_FORMATS}
+LAYOUT_NAMES = {f"{prefix}{name}": name for prefix in ("", "torch.") for name in LAYOUTS}
 # torch keeps a device index in eight bits.
 LARGEST_DEVICE_INDEX = 127
 LONGEST_OPERATOR = 300

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
-
-import msgspec
 
 from opbench.cli.parser import Parser, one_of
+from opbench.results.schema import KINDS, json_schema
 
 EPILOG = """examples:
   opbench schema > opbench.schema.json          for your editor: suites
@@ -23,27 +21,13 @@ def add_arguments(parser: Parser) -> None:
         "what",
         nargs="?",
         default="suite",
-        type=one_of("schema", ("suite", "result", "run", "plan")),
-        metavar="suite|result|run|plan",
+        type=one_of("schema", KINDS),
+        metavar="|".join(KINDS),
         help="what is described (default: suite)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the schema."""
-    print(json.dumps(schema_of(arguments.what), indent=2))
+    print(json.dumps(json_schema(arguments.what), indent=2))
     return 0
-
-
-def schema_of(what: str) -> dict[str, Any]:
-    """The JSON Schema of a kind of document."""
-    if what == "suite":
-        from opbench.cases.schema import json_schema
-
-        return json_schema()
-    from opbench.cases.plan import Plan
-    from opbench.results.records import Measurement, Run
-
-    kinds: dict[str, Any] = {"result": Measurement, "run": Run, "plan": Plan}
-    schema = msgspec.json.schema(kinds[what])
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
