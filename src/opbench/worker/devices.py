@@ -31,6 +31,9 @@ class Device(Protocol):
     kind: str
     asynchronous: bool
 
+    def seed(self, number: int) -> None:
+        """Let the framework's own random numbers, on the host and here, start from this number."""
+
     def synchronize(self) -> None:
         """Wait until everything asked for is done."""
 
@@ -68,6 +71,10 @@ class Cpu:
     def __init__(self, name: str = "cpu") -> None:
         self.name = name
         self._scratch: Any = None
+
+    def seed(self, number: int) -> None:
+        """Seed the CPU's generator."""
+        _seed_host(number)
 
     def synchronize(self) -> None:
         """Nothing to wait for."""
@@ -125,6 +132,12 @@ class Accelerator:
         self._scratch: Any = None
         if device.index is not None and hasattr(module, "set_device"):
             module.set_device(device.index)
+
+    def seed(self, number: int) -> None:
+        """Seed the CPU's generator and the device's."""
+        _seed_host(number)
+        if hasattr(self._module, "manual_seed"):
+            self._module.manual_seed(number)
 
     def synchronize(self) -> None:
         """Wait until every stream of the device is done."""
@@ -192,6 +205,13 @@ class Accelerator:
         """Empty the caching allocator."""
         if hasattr(self._module, "empty_cache"):
             self._module.empty_cache()
+
+
+def _seed_host(number: int) -> None:
+    import torch
+
+    # Not `torch.manual_seed`: for each kind of device that is not there, it formats a stack trace and keeps it.
+    torch.default_generator.manual_seed(number)
 
 
 @lru_cache(maxsize=1)

@@ -19,20 +19,6 @@ from opbench.worker.runtimes.cuda_graph import captured
 from opbench.worker.runtimes.prepared import Prepared
 from opbench.worker.runtimes.snippet import place_of
 
-# What the server imports before it forks, so that no child has to.
-PRELOAD = {
-    "torch": (
-        "torch.autograd.profiler",
-        "torch.utils.flop_counter",
-        "opbench.worker.materialize",
-        "opbench.worker.resolve",
-        "opbench.worker.runtimes.eager",
-        "opbench.worker.probes.clock",
-        "opbench.worker.probes.memory",
-        "opbench.worker.probes.flops",
-        "opbench.worker.probes.check",
-    )
-}
 # Probes beside the clock: what their plan field is called, and where they are.
 BESIDE = {"memory": "memory", "flops": "flops", "check": "check"}
 # A reason is read in a table: the whole story is in stderr.
@@ -45,11 +31,6 @@ OUT_OF_MEMORY = (
     "not enough memory",
     "bad_alloc",
 )
-
-
-def preload(framework: str) -> tuple[str, ...]:
-    """Modules to import before forking."""
-    return PRELOAD.get(framework, ())
 
 
 def measure_case(request: Mapping[str, Any], allow: Sequence[str]) -> dict[str, Any]:
@@ -74,7 +55,9 @@ def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, 
     operator = None if case.get("stmt") else resolve(case["op"], allow)
     seed = case.get("seed", 0)
     threads = case.get("num_threads", 1)
-    _set_up(threads, f"{seed}:{request['work_id']}")
+    _set_up(threads)
+    # Dropout, and the parameters of modules, draw from the framework's own generator.
+    device.seed(_number(f"{seed}:{request['work_id']}"))
     if len(_cpus()) < threads:
         reply["warnings"].append(
             caution(
@@ -94,6 +77,8 @@ def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, 
         prepared = runtime.prepare(case, builder, operator, device)
         reply["drawn"] = dict(builder.drawn)
         prepared.num_threads = threads
+        # What it was registered with (its flops, its bytes) is for the probes to read.
+        prepared.operator = operator
         try:
             timed = captured(prepared, device) if plan["cuda_graph"] else prepared
             _probe(timed, plan, device, reply)
@@ -101,7 +86,7 @@ def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, 
             prepared.close()
 
 
-def _set_up(threads: int, seed_text: str) -> None:
+def _set_up(threads: int) -> None:
     """Bring the framework into the state that every case starts from."""
     import torch
 
@@ -112,9 +97,10 @@ def _set_up(threads: int, seed_text: str) -> None:
                 f"torch uses {torch.get_num_threads()} threads where the case asks for {threads}"
             )
     torch.set_grad_enabled(True)
-    # Dropout, and the parameters of modules, draw from the framework's own generator.
-    digest = hashlib.sha256(seed_text.encode()).digest()
-    torch.manual_seed(int.from_bytes(digest[:7], "big"))
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
 
 
 def _cpus() -> Sequence[int]:

@@ -39,8 +39,9 @@ def warm_up(
 ) -> WarmUp:
     """Run blocks (calls -> ns) until they stop getting faster, within `warmup_s`; then choose their size.
 
-    `spent_ns` and `called` say what was done before, and count too. Finding the size takes a few blocks
-    of less than `target` each even when there is no time for warm-up at all.
+    `spent_ns` and `called` say what was done before. The calls count; the time does not, because a first
+    call does much that no other does. Finding the size takes a few blocks of less than `target` each even
+    when there is no time for warm-up at all.
     """
     start = now()
     fixed = plan["calls_per_sample"]
@@ -51,7 +52,7 @@ def warm_up(
         called += _exactly(block, plan["warmup_calls"] - called, most)
         if fixed is not None:
             return WarmUp(most, called, (now() - start + spent_ns) / 1e9, True)
-    limit = plan["warmup_s"] * 1e9 - spent_ns
+    limit = plan["warmup_s"] * 1e9
 
     count, best = most if fixed is not None else 1, 0.0
     while True:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
@@ -33,6 +35,12 @@ class Trial(NamedTuple):
     def tensors(self) -> tuple[Any, ...]:
         """The outputs alone."""
         return tuple(tensor for _, tensor in self.outputs)
+
+
+def ready() -> None:
+    """Import what torch's first backward pass imports (sympy, 0.3 s): no case's first call is to pay for it."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch.fx.experimental.symbolic_shapes")
 
 
 def backward(call: Call, builder: Any, device: Any) -> Prepared:
@@ -94,6 +102,7 @@ def forward_backward(call: Call, builder: Any, device: Any) -> Prepared:
 
 def _trial(call: Call, builder: Any, device: Any) -> Trial:
     """Run forward and backward once, holding fixed what torch has no derivative for."""
+    ready()
     held: list[Place] = []
     while True:
         try:
