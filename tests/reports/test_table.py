@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from opbench.cases.model import Case
+from opbench.reports.inputs import describe_row
 from opbench.reports.summary import Summary
 from opbench.reports.table import Layout, Line, Table, layout_for
 from opbench.results.records import Caution, Interval, Measurement, Metric
@@ -27,6 +29,10 @@ def lines_of(rows: Iterable[Measurement], layout: Layout) -> list[Line]:
     return [*lines, *table.close()]
 
 
+def piped(rows: Iterable[Measurement]) -> Layout:
+    return layout_for(None, (describe_row(row.case, row.environment) for row in rows))
+
+
 def plain(lines: Iterable[Line]) -> list[str]:
     return ["".join(text for text, _ in line).rstrip() for line in lines]
 
@@ -36,7 +42,8 @@ def test_as_looked_at(rows: list[Measurement], width: int | None, golden: Golden
     summary = Summary()
     for row in rows:
         summary.add(row)
-    lines = [*lines_of(rows, layout_for(width)), *summary.failures(width or 100)]
+    layout = piped(rows) if width is None else layout_for(width)
+    lines = [*lines_of(rows, layout), *summary.failures(width or 100)]
     golden(f"table_{width or 'pipe'}", lines)
 
 
@@ -56,9 +63,24 @@ def test_units_stand_below_each_other(rows: list[Measurement]) -> None:
 
 
 def test_a_pipe_repeats_names_and_cuts_nothing(rows: list[Measurement]) -> None:
-    lines = plain(lines_of(rows, layout_for(None)))
+    lines = plain(lines_of(rows, piped(rows)))
     assert sum(line.startswith("torch.mm ") for line in lines) == 2
     assert not any("…" in line for line in lines)
+
+
+def test_columns_of_a_pipe_are_as_wide_as_the_longest_name_and_inputs_in_them(
+    rows: list[Measurement],
+) -> None:
+    table = Table(piped(rows))
+    lines = plain([table.header(), *(line for row in rows for line in table.row(row))])
+    assert lines[1].index("f32[") == lines[3].index("bf16[") == lines[0].index("inputs")
+    ends = {re.search(r"[nµm]s", line[80:]).end() for line in lines if "±0" in line}  # type: ignore[union-attr]
+    assert ends == {lines[0].index("time") + len("time") - 80}
+
+
+def test_what_is_longer_than_was_known_stays_whole_in_a_pipe(rows: list[Measurement]) -> None:
+    lines = plain(lines_of(rows, piped(rows[:2])))
+    assert any(line.startswith("torch.nn.functional.gelu  bf16[1024,1024]  forward") for line in lines)
 
 
 def test_forward_and_backward_share_a_name_on_a_terminal(rows: list[Measurement]) -> None:
@@ -88,8 +110,17 @@ def test_marks_have_a_legend_in_order_of_appearance(rows: list[Measurement]) -> 
     text = plain(lines_of(rows, layout_for(120)))
     assert text[2].endswith(" a")
     assert text[4].endswith(" ab")
-    assert any(line.startswith(" a  unstable (2 rows): ") for line in text)
+    assert any(line.startswith(" a  unstable, 2 rows: ") for line in text)
     assert any(line.startswith(" b  budget: ") for line in text)
+
+
+def test_a_warning_that_differs_from_row_to_row_says_whose_words_these_are(rows: list[Measurement]) -> None:
+    few = [
+        msgspec.structs.replace(row, warnings=(Caution("few_samples", f"only {count} samples"),))
+        for count, row in enumerate(rows[:2], 3)
+    ]
+    text = plain(lines_of(few, layout_for(120)))
+    assert text[-1] == " a  few_samples, 2 rows; of the first: only 3 samples"
 
 
 def test_more_warnings_than_letters(rows: list[Measurement]) -> None:

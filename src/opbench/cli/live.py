@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from opbench.cli.screen import Screen
 from opbench.reports.rows import row_line
 from opbench.reports.summary import Summary
-from opbench.reports.table import Line, Table, layout_for
+from opbench.reports.table import TEXT_WIDTH, Layout, Line, Table, layout_for
 from opbench.results.records import Measurement
 
-# For reasons and other running text in a pipe.
-TEXT_WIDTH = 100
+Names = Iterable[tuple[str, str]]
+# So many rows have a say in how wide the columns of a table in a pipe are.
+NAMES_AHEAD = 500
 
 
 class RowPrinter:
-    """Prints rows one by one and counts them. With `json`, nothing but JSON goes to stdout."""
+    """Prints rows one by one and counts them. With `json`, nothing but JSON goes to stdout.
 
-    def __init__(self, screen: Screen, *, json: bool) -> None:
+    `names` gives names and inputs of rows to come: the columns of a table in a pipe are made to hold them.
+    """
+
+    def __init__(self, screen: Screen, *, json: bool, names: Callable[[], Names] = tuple) -> None:
         self.screen = screen
         self.summary = Summary()
         self._json = json
+        self._names = names
         self._table: Table | None = None
 
     def add(self, row: Measurement) -> None:
@@ -30,14 +35,17 @@ class RowPrinter:
         if self._json:
             self.screen.text(row_line(row))
             return
-        layout = layout_for(self.screen.width)
         if self._table is None:
-            self._table = Table(layout)
+            self._table = Table(self._layout())
             self.screen.line(self._table.header())
-        else:
+        elif self.screen.width is not None:
             # The terminal may have another width by now.
-            self.screen.lines(self._table.fit(layout))
+            self.screen.lines(self._table.fit(self._layout()))
         self.screen.lines(self._table.row(row))
+
+    def _layout(self) -> Layout:
+        width = self.screen.width
+        return layout_for(width, self._names() if width is None else ())
 
     def finish(self) -> None:
         """Print what the signs in the table mean, and what was not measured."""

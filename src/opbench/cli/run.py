@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import time
+from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
 from opbench.cases.errors import UsageError
+from opbench.cases.filter import compile_filter
 from opbench.cases.model import Suite
-from opbench.cli.live import RowPrinter
+from opbench.cases.select import select
+from opbench.cli.live import NAMES_AHEAD, RowPrinter
 from opbench.cli.output import RecordFile
 from opbench.cli.parser import Parser
 from opbench.cli.plan_flags import add_plan_flags, plan_from
@@ -24,6 +28,7 @@ from opbench.execution.api import execute, new_run
 from opbench.execution.interrupt import StopSignal
 from opbench.execution.options import Options
 from opbench.execution.tasks import Resume
+from opbench.reports.inputs import describe_row
 from opbench.reports.machine import describe_environment
 from opbench.reports.text import printable
 from opbench.results.records import Run
@@ -99,7 +104,7 @@ def _measure(
         say(f"opbench: the plan differs from that of the rows that run {earlier.run_id} has")
     started = time.monotonic()
     screen = Screen()
-    printer = RowPrinter(screen, json=arguments.json)
+    printer = RowPrinter(screen, json=arguments.json, names=lambda: _names(suite, options))
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(contextlib.closing(StopSignal()))
         inputs = (*request.suites, *request.operators)
@@ -139,6 +144,15 @@ def _introduce(screen: Screen, suite: Suite, options: Options, store: Store | No
     for environment in environments:
         screen.line([(describe_environment(environment), "dim")])
     screen.line([])
+
+
+def _names(suite: Suite, options: Options) -> Iterator[tuple[str, str]]:
+    """Names and inputs of the first rows that there may be."""
+    keep = compile_filter(options.filter) if options.filter else None
+    cases = select(suite, keep=keep, shuffle=options.shuffle, shard=options.shard)
+    longest = max(options.environments, key=len)
+    for case in islice(cases, NAMES_AHEAD):
+        yield describe_row(case, longest, options.repeat - 1)
 
 
 def _exit_code(printer: RowPrinter, store: Store | None, run: Run) -> int:

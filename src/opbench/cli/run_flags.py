@@ -18,7 +18,7 @@ def add_work_flags(parser: Parser) -> None:
         "suites",
         nargs="*",
         metavar="SUITE|VALUE",
-        help="a file, or the name of a built-in suite; with --op its arguments: 'float32[64,64]', 3, '[1, 2]'",
+        help="a file or the name of a built-in suite; with --op its arguments: 'float32[64,64]', 3, '[1, 2]'",
     )
     group = parser.add_argument_group("instead of a suite")
     group.add_argument(

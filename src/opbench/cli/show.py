@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+from shlex import quote
 
 from opbench.cases.errors import UsageError
+from opbench.cli.live import NAMES_AHEAD, RowPrinter
 from opbench.cli.parser import Parser, one_of
 from opbench.cli.run_flags import add_store_flag
 from opbench.cli.screen import Screen
+from opbench.cli.shown import Shown, shown_runs
 from opbench.reports.details import details
+from opbench.reports.inputs import describe_row
+from opbench.reports.machine import describe_environment
 from opbench.reports.rows import row_line
 from opbench.reports.summary import Summary
-from opbench.reports.table import Table, layout_for
+from opbench.reports.table import TEXT_WIDTH
 from opbench.reports.text import printable
 from opbench.results.records import STATUSES, Measurement, Run
-from opbench.results.store import Store
 
 EPILOG = """examples:
   opbench show                                  the last run
   opbench show 20261118-2300 --case 1bb8        one row of a run, by the beginnings of their ids
+  opbench show results.jsonl                    what another machine has measured
   opbench show --status failed --json           for programs
 """
 
@@ -28,7 +35,11 @@ def add_arguments(parser: Parser) -> None:
     """The arguments of `opbench show`."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "wanted", nargs="?", default="last", metavar="RUN", help="id, its beginning, or last (default)"
+        "wanted",
+        nargs="?",
+        default="last",
+        metavar="RUN|FILE",
+        help="id, its beginning, or last (default); or a file that `-o` or `store export` wrote",
     )
     parser.add_argument(
         "--case", metavar="ID", help="one row in full; the beginning of its case id is enough"
@@ -46,56 +57,66 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show it."""
     screen = Screen()
-    with Store.open(arguments.store) as store:
-        shown = store.run(arguments.wanted)
-        rows = store.measurements(shown.run_id, not arguments.all_attempts, arguments.status)
-        if arguments.case:
-            rows = _only(rows, arguments.case, shown)
-        if arguments.json:
-            for row in rows:
-                screen.text(row_line(row))
-        elif arguments.case:
-            for row in rows:
-                screen.lines(details(row, screen.width or 100))
-                screen.line([])
-        else:
-            _table(screen, shown, rows)
+    with shown_runs(
+        arguments.wanted, arguments.store, all_attempts=arguments.all_attempts, statuses=arguments.status
+    ) as runs:
+        found: set[str] = set()
+        for shown in runs:
+            if arguments.case:
+                shown = Shown(shown.run, _only(shown.rows, arguments.case, found))
+            if arguments.json:
+                for row in shown.rows:
+                    screen.text(row_line(row))
+            elif arguments.case:
+                _details(screen, shown)
+            else:
+                _table(screen, shown, arguments.wanted)
+        if arguments.case and not found:
+            raise UsageError(
+                f"{arguments.wanted} has no case whose id begins with {arguments.case!r} "
+                f"(see opbench show {arguments.wanted} --json)"
+            )
     return 0
 
 
-def _only(rows: Iterator[Measurement], case: str, shown: Run) -> Iterator[Measurement]:
-    found: set[str] = set()
+def _only(rows: Iterator[Measurement], case: str, found: set[str]) -> Iterator[Measurement]:
     for row in rows:
         if row.case_id.startswith(case):
             found.add(row.case_id)
             yield row
-    if not found:
-        raise UsageError(
-            f"run {shown.run_id} has no case whose id begins with {case!r} "
-            f"(see opbench show {shown.run_id} --json)"
-        )
 
 
-def _table(screen: Screen, shown: Run, rows: Iterator[Measurement]) -> None:
-    screen.line(title(shown))
+def _details(screen: Screen, shown: Shown) -> None:
+    environments = {environment.name: environment for environment in shown.run.environments}
+    for row in shown.rows:
+        screen.lines(details(row, screen.width or TEXT_WIDTH, environments.get(row.environment)))
+        screen.line([])
+
+
+def _table(screen: Screen, shown: Shown, wanted: str) -> None:
+    run = shown.run
+    screen.line(title(run))
+    for environment in run.environments:
+        screen.line([(describe_environment(environment), "dim")])
     screen.line([])
-    table = Table(layout_for(screen.width))
-    summary = Summary()
-    screen.line(table.header())
-    for row in rows:
-        screen.lines(table.row(row))
-        summary.add(row)
-    screen.lines(table.close())
-    screen.lines(summary.failures(screen.width or 100))
+    first = list(islice(shown.rows, NAMES_AHEAD))
+    names = [describe_row(row.case, row.environment, row.repeat, row.attempt) for row in first]
+    printer = RowPrinter(screen, json=False, names=lambda: names)
+    for row in chain(first, shown.rows):
+        printer.add(row)
+    printer.finish()
     screen.line([])
-    screen.line([(f"{summary.counts()}{_missing(shown, summary)}", "bold")])
+    summary = printer.summary
+    screen.line([(f"{summary.counts()}{_missing(run, summary)}", "bold")])
     if summary.last_ok:
-        screen.line([(f"One in full: opbench show {shown.run_id} --case {summary.last_ok}", "")])
+        source = wanted if Path(wanted).is_file() else run.run_id
+        screen.line([(f"One in full: opbench show {quote(source)} --case {summary.last_ok}", "")])
 
 
 def title(run: Run) -> list[tuple[str, str]]:
     """What a run was, in one line."""
-    parts = [run.name, ", ".join(run.suites), f"plan {run.plan.name}", f"started {run.started_at}"]
+    started = f"started {run.started_at[:16].replace('T', ' ')} UTC" if run.started_at else ""
+    parts = [run.name, ", ".join(run.suites), f"plan {run.plan.name}", started]
     return [
         (f"run {run.run_id}", "bold"),
         (f"  {printable(' · '.join(part for part in parts if part))}", "dim"),

@@ -10,13 +10,15 @@ import msgspec
 
 from opbench.reports import format as fmt
 from opbench.reports.inputs import describe_inputs, describe_variant
+from opbench.reports.machine import describe_environment
 from opbench.reports.table import Line
 from opbench.reports.text import left, printable, printable_lines, right, wrap
-from opbench.results.records import Measurement, Metric
+from opbench.results.records import Environment, Measurement, Metric
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _OUTPUT_LINES = 40
 _BINS = 16
+_LONGEST_FACT = 80
 _FLAGS = (
     (1, "involuntary context switch"),
     (2, "CPU time far below wall time"),
@@ -24,8 +26,8 @@ _FLAGS = (
 )
 
 
-def details(row: Measurement, width: int) -> Iterator[Line]:
-    """Everything there is to say about a row."""
+def details(row: Measurement, width: int, environment: Environment | None = None) -> Iterator[Line]:
+    """Everything there is to say about a row, and where it was measured."""
     case = row.case
     yield [(printable(case.name), "bold"), (f"  {printable(describe_inputs(case))}", "")]
     yield _field("case", row.case_id)
@@ -55,6 +57,9 @@ def details(row: Measurement, width: int) -> Iterator[Line]:
         yield from _section("Drawn values")
         yield from ([(f"  {printable(path)} = {value}", "")] for path, value in row.drawn.items())
     yield from _output(row)
+    if environment is not None:
+        yield from _section("Environment")
+        yield from _environment(environment, width)
     yield from _section("Case")
     document = json.dumps(msgspec.to_builtins(case), allow_nan=False)
     yield from ([(f"  {part}", "dim")] for part in wrap(document, width - 2))
@@ -169,6 +174,26 @@ def _output(row: Measurement) -> Iterator[Line]:
             yield from ([("  | ", "dim"), (line, "")] for line in printable_lines(text, _OUTPUT_LINES))
     if row.output.dropped_bytes:
         yield [(f"  ({fmt.size(row.output.dropped_bytes)} of output were not kept)", "dim")]
+
+
+def _environment(environment: Environment, width: int) -> Iterator[Line]:
+    yield from ([(f"  {part}", "")] for part in wrap(describe_environment(environment), width - 2))
+    for name, section in environment.facts.items():
+        facts = [] if not isinstance(section, dict) else [_fact(key, fact) for key, fact in section.items()]
+        text = ", ".join(fact for fact in facts if fact)
+        if text:
+            first, *others = wrap(text, width - 15)
+            yield [(f"  {left(printable(name), 11)}  ", "dim"), (first, "")]
+            yield from ([(" " * 15 + other, "")] for other in others)
+    yield [(f"  {left('fingerprint', 11)}  ", "dim"), (printable(environment.fingerprint), "")]
+
+
+def _fact(key: str, fact: object) -> str:
+    """A fact, if it is short; the long ones (flags of processors and builds) are in an export."""
+    if fact is None or isinstance(fact, (dict, list)):
+        return ""
+    text = printable(f"{key.replace('_', ' ') if key.islower() else key} {fact}")
+    return text if len(text) <= _LONGEST_FACT else ""
 
 
 def _field(name: str, text: str) -> Line:

@@ -9,6 +9,7 @@ import msgspec
 
 from opbench.cases import values
 from opbench.cases.model import Arguments, Case
+from opbench.reports.text import printable
 
 _SHORT_NAMES = (
     ("torch.nn.functional.", "F."),
@@ -53,6 +54,21 @@ def describe_variant(case: Case) -> str:
         "" if case.seed == 0 else f"seed {case.seed}",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def describe_row(
+    case: Case, environment: str = "this", repeat: int = 0, attempt: int = 0, *, short: bool = False
+) -> tuple[str, str]:
+    """Name and inputs of a row, with all that tells it from others of the same case; safe to print."""
+    name = short_op(case.name) if short else case.name
+    variant = [
+        describe_variant(case),
+        "" if environment == "this" else environment,
+        f"repeat {repeat}" if repeat else "",
+        f"attempt {attempt}" if attempt else "",
+    ]
+    parts = [case.sub_label, ", ".join(part for part in variant if part), describe_inputs(case)]
+    return printable(name), printable(" · ".join(part for part in parts if part))
 
 
 def _arguments(arguments: Arguments, separator: str) -> str:

@@ -16,6 +16,7 @@ class Marks:
         self._letters: dict[str, str] = {}
         self._times: dict[str, int] = {}
         self._messages: dict[str, str] = {}
+        self._differ: set[str] = set()
 
     def of(self, row: Measurement) -> str:
         """The letters of a row's warnings."""
@@ -25,10 +26,13 @@ class Marks:
             fresh = ascii_lowercase[len(self._letters)] if len(self._letters) < len(ascii_lowercase) else "*"
             letters.append(self._letters.setdefault(code, fresh))
             self._times[code] = self._times.get(code, 0) + 1
-            self._messages.setdefault(code, message)
+            if self._messages.setdefault(code, message) != message:
+                self._differ.add(code)
         return "".join(sorted(set(letters)))
 
-    def entries(self) -> Iterator[tuple[str, str, int, str]]:
-        """Letter, code, number of rows and the message of the first of them."""
+    def entries(self) -> Iterator[tuple[str, str]]:
+        """Each letter with its code, the number of rows and the message; where they differ, the first one."""
         for code, letter in self._letters.items():
-            yield letter, printable(code), self._times[code], printable(self._messages[code])
+            times = f", {self._times[code]} rows" if self._times[code] > 1 else ""
+            first = "; of the first" if code in self._differ else ""
+            yield letter, f"{printable(code)}{times}{first}: {printable(self._messages[code])}"

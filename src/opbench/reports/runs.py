@@ -24,7 +24,9 @@ class RunTable:
 
     def header(self) -> Line:
         """The titles of the columns."""
-        return [(self._join("run", "started (UTC)", "measured", "not ok", "plan", "suites"), "bold underline")]
+        return [
+            (self._join("run", "started (UTC)", "measured", "not ok", "plan", "suites"), "bold underline")
+        ]
 
     def row(self, run: Run, counts: Mapping[Status, int]) -> Line:
         """A run and how many of its rows have which status."""

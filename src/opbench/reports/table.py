@@ -6,15 +6,15 @@ A line is a list of (text, style) pieces, so one piece of code serves colour ter
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.cells import cell_len
 
 from opbench.reports import format as fmt
-from opbench.reports.inputs import describe_inputs, describe_variant, short_op
+from opbench.reports.inputs import describe_row
 from opbench.reports.marks import Marks
-from opbench.reports.text import left, printable, right
+from opbench.reports.text import left, right, wrap
 from opbench.results.records import Measurement
 
 Line = list[tuple[str, str]]
@@ -26,8 +26,9 @@ NARROWEST = 50
 # So many cells at least for the name, at the cost of the columns that people miss least, in this order.
 LEAST_NAME = 22
 EXPENDABLE = ("of roof", "n", "GB/s", "GFLOP/s")
-# A pipe has no width, but no cell is worth more than this.
+# A pipe has no width, but no cell is worth more than this, and running text needs an end.
 LONGEST_CELL = 100
+TEXT_WIDTH = 100
 _DIRECTIONS = {
     "forward": ("forward", "fwd"),
     "backward": ("backward", "bwd"),
@@ -107,6 +108,8 @@ class Layout:
     inputs_width: int = 0
     whole: bool = False
     columns: tuple[Column, ...] = NUMBERS
+    # For running text below the rows.
+    text_width: int = TEXT_WIDTH
 
     @property
     def gap(self) -> str:
@@ -127,16 +130,23 @@ class Layout:
         return left(text, max(width, min(cell_len(text), LONGEST_CELL)) if self.whole else width)
 
 
-def layout_for(width: int | None) -> Layout:
-    """The layout for so many columns; None for a pipe, where a line may be as long as it likes."""
+def layout_for(width: int | None, names: Iterable[tuple[str, str]] = ()) -> Layout:
+    """The layout for so many columns.
+
+    None is for a pipe, where a line may be as long as it likes: as long as `names` (see `describe_row`) need.
+    """
     if width is None:
-        return Layout(short=False, stacked=False, name_width=32, inputs_width=36, whole=True)
+        name_width, inputs_width = len("operator"), len("inputs")
+        for name, inputs in names:
+            name_width = max(name_width, min(cell_len(name), LONGEST_CELL))
+            inputs_width = max(inputs_width, min(cell_len(inputs), LONGEST_CELL))
+        return Layout(False, False, name_width, inputs_width, whole=True)
     if width < SIDE_BY_SIDE:
         return _stacked(max(width, NARROWEST))
     short = width < FULL
     free = min(width, 180) - _taken(Layout(short, stacked=False)) - 2
     name_width = min(max(free * 2 // 5, 20), 40)
-    return Layout(short, False, name_width, free - name_width)
+    return Layout(short, False, name_width, free - name_width, text_width=min(width, 180))
 
 
 def _stacked(width: int) -> Layout:
@@ -146,7 +156,7 @@ def _stacked(width: int) -> Layout:
         name_width = width - _taken(Layout(True, True, columns=columns))
         if name_width >= LEAST_NAME:
             break
-    return Layout(True, True, name_width, columns=columns)
+    return Layout(True, True, name_width, columns=columns, text_width=width)
 
 
 def _taken(layout: Layout) -> int:
@@ -187,7 +197,7 @@ class Table:
     def row(self, row: Measurement) -> Iterator[Line]:
         """The lines that this row completes."""
         layout = self.layout
-        name, inputs = self._names(row)
+        name, inputs = describe_row(row.case, row.environment, row.repeat, row.attempt, short=layout.short)
         before = self._group
         self._group = (name, inputs)
         if layout.stacked:
@@ -224,23 +234,12 @@ class Table:
         if self.confidence is not None:
             confidence = f"{self.confidence * 100:.4g}%"
             text = f"time is the median of n samples; ± reaches to the far end of its {confidence} interval"
-            lines.append([(text, "dim")])
-        for letter, code, times, message in self.marks.entries():
-            many = f" ({times} rows)" if times > 1 else ""
-            lines.append([(f"{letter:>2}", "yellow"), (f"  {code}{many}: {message}", "dim")])
+            lines += ([(part, "dim")] for part in wrap(text, self.layout.text_width))
+        for letter, text in self.marks.entries():
+            first, *others = wrap(text, self.layout.text_width - 4)
+            lines.append([(f"{letter:>2}", "yellow"), (f"  {first}", "dim")])
+            lines += ([(f"    {other}", "dim")] for other in others)
         return lines
-
-    def _names(self, row: Measurement) -> tuple[str, str]:
-        case = row.case
-        name = short_op(case.name) if self.layout.short else case.name
-        variant = [
-            describe_variant(case),
-            "" if row.environment == "this" else row.environment,
-            f"repeat {row.repeat}" if row.repeat else "",
-            f"attempt {row.attempt}" if row.attempt else "",
-        ]
-        parts = [case.sub_label, ", ".join(part for part in variant if part), describe_inputs(case)]
-        return printable(name), printable(" · ".join(part for part in parts if part))
 
     def _numbers(self, row: Measurement) -> Line:
         layout, gap = self.layout, self.layout.gap
