@@ -33,7 +33,7 @@ def server() -> Iterator[postgresql.Server]:
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
-    """Gives places where there is no store yet: a test that takes this runs once for each kind of database."""
+    """Gives places where there is no store yet; a test that takes this runs for each kind of database."""
     if request.param == "postgresql":
         running: postgresql.Server = request.getfixturevalue("server")
         return running.new_database
