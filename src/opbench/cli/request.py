@@ -132,4 +132,5 @@ def _checked(request: Request) -> Request:
 
 def _absolute(text: str) -> str:
     path = Path(text).expanduser()
-    return str(path.absolute()) if path.exists() else text
+    # No text is no path, though Path("") is the current folder: `--env NAME=` is this interpreter.
+    return str(path.absolute()) if text and path.exists() else text
