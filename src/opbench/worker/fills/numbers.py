@@ -141,11 +141,8 @@ def mask(spec: Spec, target: Target) -> torch.Tensor:
 @fill("constant")
 def constant(spec: Spec, target: Target) -> torch.Tensor:
     """The same number everywhere."""
-    return (
-        _exactly([spec.get("value", 0)], target)
-        .expand(target.shape)
-        .clone(memory_format=torch.contiguous_format)
-    )
+    one = _exactly([spec.get("value", 0)], target)[0]
+    return one.expand(target.shape).clone(memory_format=torch.contiguous_format)
 
 
 @fill("literal")
