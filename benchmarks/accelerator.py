@@ -1,7 +1,8 @@
 """Times on an accelerator beside loops written by hand: back to back, and call by call with events.
 
-The loops run in a process of their own that knows nothing of opbench, after it, so that the two do not
-share the device. Needs an accelerator that torch has events for; says so where there is none.
+The loops run in processes of their own that know nothing of opbench, after it, so that the two do not
+share the device. Both leave out what an empty call costs. Needs an accelerator that torch has events for;
+says so where there is none.
 """
 
 from __future__ import annotations
@@ -39,68 +40,85 @@ OPERATORS: tuple[tuple[str, tuple[AnyValue, ...]], ...] = (
     ("torch.nn.functional.conv2d", (tensor(HALF, 64, 64, 56, 56), tensor(HALF, 64, 64, 3, 3))),
 )
 
-# Reads operators as JSON and says how long each takes: back to back, and call by call with events.
+# Reads operators and modes as JSON and says how much longer a call takes than an empty one. A child for
+# each, as opbench has: a device that has been kept busy for longer is hotter, and slower.
 BY_HAND = """
-import functools, json, statistics, sys, time
+import functools, json, os, statistics, sys, time
 import torch
 device = sys.argv[1]
 module = torch.get_device_module(device)
-for line in sys.stdin:
-    name, args = json.loads(line)
+
+def continuous(call, count):
+    module.synchronize()
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    module.synchronize()
+    return [(time.perf_counter() - start) / count]
+
+def continuous_events(call, count):
+    pairs = [(module.Event(enable_timing=True), module.Event(enable_timing=True)) for _ in range(count)]
+    module.synchronize()
+    for start, end in pairs:
+        start.record()
+        call()
+        end.record()
+    module.synchronize()
+    return [start.elapsed_time(end) / 1e3 for start, end in pairs]
+
+def discrete(call, count):
+    times = []
+    for _ in range(count):
+        module.synchronize()
+        start = time.perf_counter()
+        call()
+        module.synchronize()
+        times.append(time.perf_counter() - start)
+    return times
+
+def measure(name, args, mode):
     function = functools.reduce(getattr, name.split(".")[1:], torch)
     args = [torch.randn(arg["shape"], device=device, dtype=getattr(torch, arg["dtype"]))
             if isinstance(arg, dict) else arg for arg in args]
-    def block(count):
-        module.synchronize()
-        start = time.perf_counter()
-        for _ in range(count):
-            function(*args)
-        module.synchronize()
-        return (time.perf_counter() - start) / count
-    def calls(count):
-        pairs = [(module.Event(enable_timing=True), module.Event(enable_timing=True)) for _ in range(count)]
-        module.synchronize()
-        for start, end in pairs:
-            start.record()
-            function(*args)
-            end.record()
-        module.synchronize()
-        return [start.elapsed_time(end) / 1e3 for start, end in pairs]
-    def alone():
-        module.synchronize()
-        start = time.perf_counter()
-        function(*args)
-        module.synchronize()
-        return time.perf_counter() - start
+    call, empty = (lambda: function(*args)), (lambda: None)
+    loop = globals()[mode]
     until = time.perf_counter() + 0.5
     while time.perf_counter() < until:
-        each = block(10)
+        each = continuous(call, 10)[0]
     count = max(10, round(0.02 / each))
-    print(json.dumps([statistics.median(block(count) for _ in range(25)),
-                      statistics.median(calls(count * 5)),
-                      statistics.median(alone() for _ in range(200))]), flush=True)
+    def middle(body):
+        return statistics.median(time for _ in range(25) for time in loop(body, count))
+    return middle(call) - middle(empty)
+
+for line in sys.stdin:
+    if os.fork() == 0:
+        print(measure(*json.loads(line)), flush=True)
+        os._exit(0)
+    os.wait()
 """
 
 
-def by_hand(device: str) -> list[list[float]]:
-    """Seconds for each operator, in the order of MODES."""
+def by_hand(device: str) -> dict[Mode, list[float]]:
+    """Seconds for each operator."""
     lines = []
-    for name, args in OPERATORS:
-        plain = [
-            arg.value if isinstance(arg, Int) else {"shape": list(arg.shape), "dtype": arg.dtype}
-            for arg in args
-            if isinstance(arg, Int | Tensor)
-        ]
-        lines.append(json.dumps([name, plain]))
+    for mode in MODES:
+        for name, args in OPERATORS:
+            plain = [
+                arg.value if isinstance(arg, Int) else {"shape": list(arg.shape), "dtype": arg.dtype}
+                for arg in args
+                if isinstance(arg, Int | Tensor)
+            ]
+            lines.append(json.dumps([name, plain, mode]))
     text = subprocess.run(
         python("-c", BY_HAND, device), input="\n".join(lines), text=True, stdout=subprocess.PIPE, check=True
     ).stdout
-    return [json.loads(line) for line in text.splitlines()]
+    times = iter(map(float, text.split()))
+    return {mode: [next(times) for _ in OPERATORS] for mode in MODES}
 
 
 def by_opbench(device: str, mode: Mode) -> list[Measurement]:
     """A row for each operator."""
-    plan = Plan(name="accelerator", mode=mode, budget_s=1.0, precision=0.002, warmup_s=0.5)
+    plan = Plan(name="accelerator", mode=mode, budget_s=1.0, precision=0.002, warmup_s=0.5, samples=25)
     return list(run([Case(op=name, args=args, device=device) for name, args in OPERATORS], plan))
 
 
@@ -121,13 +139,13 @@ def main() -> None:
         return
     theirs = by_hand(device)
     ratios, rows = [], []
-    for column, mode in enumerate(MODES):
+    for mode in MODES:
         for place, row in enumerate(ours[mode]):
             time = row.metric("time")
             if time is None or time.value is None:
                 rows.append([described(place), mode, row.status, row.reason, ""])
                 continue
-            hand_s = theirs[place][column]
+            hand_s = theirs[mode][place]
             ratios.append(time.value / hand_s)
             rows.append(
                 [
