@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -32,6 +32,11 @@ _SETTINGS = ("cpu_quota", "governor", "limit_mhz", "turbo", "smt")
 _FRAMEWORK = ("name", "version", "git", "build", "cuda", "hip", "cpu_capability")
 
 
+Positive: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
+Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+
+
 class Bandwidth(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Bytes read and written in a second by a large copy. `spread` is how far below the best its median was.
 
@@ -40,10 +45,10 @@ class Bandwidth(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     device: str
     num_threads: int
-    bytes_per_s: float
-    spread: float = 0.0
-    working_set_bytes: int = 0
-    cache_bytes: int = 0
+    bytes_per_s: Positive
+    spread: Share = 0.0
+    working_set_bytes: Count = 0
+    cache_bytes: Count = 0
 
 
 class Peak(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -52,9 +57,9 @@ class Peak(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     device: str
     num_threads: int
     dtype: str
-    flops_per_s: float
-    spread: float = 0.0
-    size: int = 0
+    flops_per_s: Positive
+    spread: Share = 0.0
+    size: Count = 0
 
 
 class Calibration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -63,6 +68,8 @@ class Calibration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     fingerprint: str
     version: int = CALIBRATION_VERSION
     taken_at: str = ""
+    # What the fingerprint is a hash of, to say what is another now.
+    facts: dict[str, dict[str, Any]] = {}
     bandwidths: tuple[Bandwidth, ...] = ()
     peaks: tuple[Peak, ...] = ()
     # What could not be measured, and why.
@@ -100,10 +107,23 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return base / "opbench"
 
 
+class Lookup(NamedTuple):
+    """A calibration, or why there is none. `unusable`: a file is there that should have been one."""
+
+    calibration: Calibration | None
+    reason: str = ""
+    unusable: bool = False
+
+
+def calibration_facts(hello: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What the limits of a machine depend on, for a worker that said this hello."""
+    framework = hello.get("framework") or {}
+    return {**_facts(), "framework": {name: framework.get(name) for name in _FRAMEWORK}}
+
+
 def machine_fingerprint(hello: Mapping[str, Any]) -> str:
     """A hash of the machine, its settings and the framework's build, for a worker that said this hello."""
-    framework = hello.get("framework") or {}
-    return digest({**_facts(), "framework": {name: framework.get(name) for name in _FRAMEWORK}})
+    return digest(calibration_facts(hello))
 
 
 def calibration_file(fingerprint: str, folder: Path | None = None) -> Path:
@@ -113,14 +133,71 @@ def calibration_file(fingerprint: str, folder: Path | None = None) -> Path:
 
 def load_calibration(hello: Mapping[str, Any], folder: Path | None = None) -> Calibration | None:
     """What was calibrated where this worker runs; None when nothing was, or it cannot be read."""
-    fingerprint = machine_fingerprint(hello)
+    return find_calibration(hello, folder).calibration
+
+
+def find_calibration(hello: Mapping[str, Any], folder: Path | None = None) -> Lookup:
+    """What was calibrated where this worker runs, or why that is not known."""
+    facts = calibration_facts(hello)
+    fingerprint = digest(facts)
     try:
-        text = calibration_file(fingerprint, folder).read_bytes()
-        calibration = msgspec.json.decode(text, type=Calibration)
-    except (OSError, RuntimeError, ValueError):
-        return None
-    same = calibration.fingerprint == fingerprint and calibration.version == CALIBRATION_VERSION
-    return calibration if same else None
+        path = calibration_file(fingerprint, folder)
+    except RuntimeError:  # no home folder
+        return Lookup(None, "there is no folder for caches: neither XDG_CACHE_HOME nor a home folder")
+    found = _read(path)
+    if isinstance(found, Calibration):
+        if found.fingerprint == fingerprint:
+            return Lookup(found)
+        return Lookup(None, f"{path} was taken elsewhere (its fingerprint is another)", unusable=True)
+    return Lookup(None, found, unusable=True) if found else Lookup(None, _elsewhere(facts, path.parent))
+
+
+def _read(path: Path) -> Calibration | str:
+    """The calibration in a file, or what is wrong with it; nothing is, when there is none."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+    try:
+        version = msgspec.json.decode(text, type=_Versioned).version
+        if version != CALIBRATION_VERSION:
+            return f"{path} has version {version}; this opbench reads version {CALIBRATION_VERSION}"
+        return msgspec.json.decode(text, type=Calibration)
+    except (ValueError, RecursionError) as error:
+        return f"{path} is no calibration: {error}"
+
+
+class _Versioned(msgspec.Struct):
+    version: int
+
+
+def _elsewhere(facts: Mapping[str, Mapping[str, Any]], folder: Path) -> str:
+    """What is another here than where the calibrations were taken that there are."""
+    try:
+        others = [
+            found for path in sorted(folder.glob("*.json")) if not isinstance(found := _read(path), str)
+        ]
+    except OSError:
+        others = []
+    if not others:
+        return "nothing was calibrated yet"
+    nearest = min((_changes(other.facts, facts) for other in others), key=len)
+    said = "; ".join(nearest) or "something that it did not note"
+    return f"nothing was calibrated as this machine is now; since the nearest calibration changed {said}"
+
+
+def _changes(before: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    changes = []
+    for section in sorted({*before, *now}):
+        old, new = before.get(section, {}), now.get(section, {})
+        for name in sorted({*old, *new}):
+            if old.get(name) != new.get(name):
+                values = [str(value)[:40] for value in (old.get(name), new.get(name))]
+                said = "" if name in ("build", "git") else f" ({values[0]}, now {values[1]})"
+                changes.append(f"{section} {name.replace('_', ' ')}{said}")
+    return changes
 
 
 def merged(older: Calibration | None, newer: Calibration) -> Calibration:

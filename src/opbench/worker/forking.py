@@ -199,6 +199,10 @@ def _reply(request: dict[str, Any], allow: Sequence[str]) -> bytes:
             from opbench.worker.calibrate import handle
 
             reply = handle(request)
+        elif "accelerators" in request:
+            from opbench.worker.accelerators import handle as look_for_them
+
+            reply = look_for_them()
         elif request["case"].get("device", "cpu") == "cpu":
             with system.address_space_cap(request["plan"].get("memory_cap_bytes")):
                 reply = measure_case(request, allow)
