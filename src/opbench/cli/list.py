@@ -74,7 +74,5 @@ def _cases(arguments: argparse.Namespace, screen: Screen) -> None:
                 screen.line(lines.header())
             screen.line(lines.line(case))
         count += 1
-    if not count:
-        raise UsageError("no case is left: the filter and the shard leave none of the suite")
     if not arguments.json:
         say(f"{count:,} case{'' if count == 1 else 's'}")

@@ -16,7 +16,7 @@ from opbench import __version__
 from opbench.cases.errors import OpbenchError, UsageError
 from opbench.cases.suggest import nearest
 from opbench.cli.parser import VERBS, Parser
-from opbench.cli.screen import prepare_streams, say, say_error
+from opbench.cli.screen import choose_color, prepare_streams, say, say_error
 
 EXIT_FINE = 0
 EXIT_FAILED = 1
@@ -78,6 +78,7 @@ def _dispatch(arguments: list[str]) -> int:
     except SystemExit as ended:
         # argparse leaves this way after it has printed the help.
         return int(ended.code or 0)
+    choose_color(parsed.color)
     code: int = module.run(parsed)
     return code
 

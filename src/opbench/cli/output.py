@@ -14,6 +14,8 @@ from opbench.results.records import Measurement, Run
 
 def open_output(path: str, inputs: Iterable[str] = ()) -> TextIO:
     """A file to write text to; never one of those that are being read."""
+    if path == "-":
+        raise UsageError("-o needs the name of a file; results for another program are what --json prints")
     file = Path(path)
     for read in inputs:
         if file.exists() and Path(read).exists() and file.samefile(read):

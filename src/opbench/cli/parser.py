@@ -18,13 +18,36 @@ VERBS = {
     "doctor": "what this machine can measure, how noisy it is, what is missing",
 }
 
+COLORS = ("auto", "always", "never")
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        # Beyond the usual 24 cells, so that a flag and its help share a line.
+        super().__init__(prog, max_help_position=30)
+
 
 class Parser(argparse.ArgumentParser):
     """Takes only whole flags, takes flags and names in any order, and never exits because of an error."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(allow_abbrev=False, **options)
+        options.setdefault("formatter_class", _HelpFormatter)
+        super().__init__(allow_abbrev=False, add_help=False, **options)
+        self._positionals.title, self._optionals.title = "arguments", "flags"
+        self._everywhere = self.add_argument_group("everywhere")
+        self._everywhere.add_argument("-h", "--help", action="help", help="show this and exit")
+        self._everywhere.add_argument(
+            "--color",
+            type=one_of("way of colouring", COLORS),
+            default="auto",
+            metavar="|".join(COLORS),
+            help="colours: on a terminal without NO_COLOR (auto), always, or never",
+        )
+
+    def format_help(self) -> str:
+        """The help, with what is of least interest at its end."""
+        self._action_groups.sort(key=lambda group: group is self._everywhere)
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""

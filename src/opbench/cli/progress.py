@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from opbench.cases.model import Case
+from opbench.cli.screen import make_console
 from opbench.execution.options import Progress as Standing
 from opbench.reports.format import elapsed, metric_text
 from opbench.reports.inputs import describe_inputs, short_op
@@ -30,7 +31,7 @@ def progress_for(quiet: bool) -> Quiet:
         return Quiet(sys.stderr)
     # What reads stdout through a pipe may write to the same terminal, into the bar.
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not _is_pipe(sys.stdout):
-        return Bar(Console(stderr=True, highlight=False, markup=False, emoji=False))
+        return Bar(make_console(stderr=True))
     return Lines(sys.stderr)
 
 

@@ -156,5 +156,5 @@ def _retries(text: str) -> list[tuple[str, int]]:
     retries = []
     for part in text.split(","):
         status, equals, times = part.partition("=")
-        retries.append((status_of(status.strip()), whole(times) if equals else 1))
+        retries.append((status_of(status.strip()), positive(times) if equals else 1))
     return retries

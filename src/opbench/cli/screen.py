@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opbench.cases.errors import DocumentError, OpbenchError
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # As wide as what they stand for, so that columns stay columns.
 _PLAIN = {"±": "~", "µ": "u", "×": "x", "–": "-", "…": ".", "·": "|", "≥": ">"}
 _PLAIN |= dict.fromkeys("▁▂▃▄▅▆▇█", "#")
+# One program, one choice: what `--color` says.
+_color = "auto"
 
 
 def prepare_streams() -> None:
@@ -41,16 +43,30 @@ def _substitute(error: UnicodeError) -> tuple[str, int]:
     return "".join(_PLAIN.get(char) or char.encode("unicode_escape").decode() for char in text), error.end
 
 
+def choose_color(when: str) -> None:
+    """Colours "always", "never", or "auto": on terminals, unless NO_COLOR is set."""
+    global _color
+    _color = when
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """A console that colours as was chosen."""
+    from rich.console import Console
+
+    options: dict[str, Any] = {
+        "always": {"force_terminal": True, "no_color": False},
+        "never": {"color_system": None},
+    }
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, **options.get(_color, {}))
+
+
 class Screen:
     """stdout for results."""
 
     def __init__(self) -> None:
         self.terminal = sys.stdout.isatty()
-        self._console: Console | None = None
-        if self.terminal:
-            from rich.console import Console
-
-            self._console = Console(highlight=False, markup=False, emoji=False)
+        forced = _color == "always" or (_color == "auto" and os.environ.get("FORCE_COLOR"))
+        self._console = make_console() if self.terminal or forced else None
 
     @property
     def width(self) -> int | None:

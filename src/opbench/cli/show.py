@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
                 _table(screen, shown, arguments.wanted)
         if arguments.case and not found:
             raise UsageError(
-                f"{arguments.wanted} has no case whose id begins with {arguments.case!r} "
-                f"(see opbench show {arguments.wanted} --json)"
+                f"no row of {arguments.wanted} has a case id that begins with {arguments.case!r} "
+                f"(opbench show {arguments.wanted} --json has them all)"
             )
     return 0
 

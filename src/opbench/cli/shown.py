@@ -36,6 +36,8 @@ def shown_runs(
         except OSError as error:
             raise OpbenchError(f"{wanted} cannot be read: {error.strerror}") from None
         return
+    if path.suffix == ".jsonl":
+        raise OpbenchError(f"{wanted}: there is no such file")
     with Store.open(store) as opened:
         run = opened.run(wanted)
         yield iter([Shown(run, opened.measurements(run.run_id, not all_attempts, statuses))])

@@ -8,6 +8,7 @@ from typing import Any
 from opbench.cases.builders import call, parse_argument, snippet
 from opbench.cases.change import change_suite
 from opbench.cases.errors import UsageError
+from opbench.cases.filter import compile_filter
 from opbench.cases.model import Case, Suite, suite_of
 from opbench.cases.values import AnyValue
 from opbench.cli.request import Request
@@ -19,7 +20,10 @@ _CHANGES = ("device", "num_threads", "runtime", "seed")
 def requested_suite(request: Request) -> Suite:
     """The suite of a request, every case changed as it asks for."""
     fields = {name: value for name in _CHANGES if (value := getattr(request, name)) not in (None, "")}
-    return change_suite(_original(request), fields, request.dtype)
+    suite = change_suite(_original(request), fields, request.dtype)
+    if request.filter and not any(map(compile_filter(request.filter), suite)):
+        raise UsageError(f"no case matches --filter {request.filter!r}; opbench list shows what there is")
+    return suite
 
 
 def _original(request: Request) -> Suite:
