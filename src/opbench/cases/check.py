@@ -28,6 +28,11 @@ MOST_THREADS = 4096
 MOST_TAGS = 100
 
 
+def _operator(value: Any, place: Place, problems: Problems) -> Any:
+    # As a snippet has it.
+    return value if value == "" else operator(value, place, problems)
+
+
 def _nonempty(value: Any, place: Place, problems: Problems) -> Any:
     checked = text(value, place, problems)
     if checked == "":
@@ -55,7 +60,7 @@ def _build(value: Any, place: Place, problems: Problems) -> Any:
 _tag_list = items(_nonempty, "a list of texts", MOST_TAGS)
 
 WORK_CHECKS: dict[str, FieldCheck] = {
-    "op": operator,
+    "op": _operator,
     "build": _build,
     "args": sequence,
     "kwargs": mapping,
@@ -171,14 +176,12 @@ def _check_work(
                 expected="an operator, or --allow-snippets (allow_snippets=True) if you trust the suite",
             )
     else:
-        # An empty name of an operator has been noted as no name already.
-        if document.get("op") is None:
-            problems.add(
-                place,
-                "op is missing",
-                found=describe(document),
-                expected='a field "op" (or "stmt", for a snippet)',
-            )
+        problems.add(
+            place,
+            "op is missing",
+            found=describe(document),
+            expected='a field "op" (or "stmt", for a snippet)',
+        )
 
 
 def _refuse(

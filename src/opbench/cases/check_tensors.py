@@ -112,7 +112,7 @@ def tensor(document: Any, place: Place, problems: Problems) -> Any:
     del found["type"]
     shape = found.get("shape")
     info = DTYPES[found.get("dtype", "float32")] if "dtype" in found or "dtype" not in document else None
-    if len(found) > 2:
+    if len(found) > ("shape" in found) + ("dtype" in found):
         found = {name: value for name, value in found.items() if value is not None}
         _check_layout(found, place, problems)
         if info is not None:
@@ -133,8 +133,8 @@ def tensor(document: Any, place: Place, problems: Problems) -> Any:
 def _check_layout(found: dict[str, Any], place: Place, problems: Problems) -> None:
     layout = found.get("layout", "strided")
     if layout == "strided":
-        for name in ("density", "block_shape"):
-            if name in found:
+        for name, usual in (("density", values.Tensor(()).density), ("block_shape", None)):
+            if found.get(name, usual) != usual:
                 problems.add((place, name), f"{name} is for sparse layouts", expected="a sparse layout")
     else:
         for name in ("strides", "storage_offset", "memory_format"):

@@ -103,7 +103,7 @@ def sequence(document: Any, place: Place, problems: Problems) -> Any:
 
 
 def mapping(document: Any, place: Place, problems: Problems) -> Any:
-    """An object whose fields are values."""
+    """An object whose fields are values, in the order of their names."""
     if not isinstance(document, dict):
         problems.wrong_type(place, document, "an object of names and values")
         return INVALID
@@ -124,13 +124,8 @@ def mapping(document: Any, place: Place, problems: Problems) -> Any:
         elif text(name, place, problems) is not INVALID:
             result[name] = value(item, (place, name), problems)
     problems.depth -= 1
-    return result if problems.count == before else INVALID
-
-
-def _sorted_mapping(document: Any, place: Place, problems: Problems) -> Any:
-    # A dictionary reaches the operator in its order, and the id of a case knows none.
-    result = mapping(document, place, problems)
-    return result if result is INVALID else dict(sorted(result.items()))
+    # It reaches the operator in its order, and the id of a case knows none.
+    return dict(sorted(result.items())) if problems.count == before else INVALID
 
 
 def _numeric(make: Any, single: FieldCheck, bound: FieldCheck) -> ValueCheck:
@@ -207,7 +202,7 @@ VALUE_CHECKS: dict[str, ValueCheck] = {
     "ellipsis": _struct(values.Ellipsis, {}),
     "list": _struct(values.List, {"value": sequence}),
     "tuple": _struct(values.Tuple, {"value": sequence}),
-    "dict": _struct(values.Dict, {"value": _sorted_mapping}),
+    "dict": _struct(values.Dict, {"value": mapping}),
 }
 VALUE_TYPES = tuple(VALUE_CHECKS)
 # Names that PARAM and Python have for them.

@@ -32,6 +32,7 @@ _DEVICE: Schema = {"$ref": "#/$defs/device"}
 _VALUE: Schema = {"$ref": "#/$defs/value"}
 _VALUES: Schema = {"$ref": "#/$defs/values"}
 _NAMED_VALUES: Schema = {"$ref": "#/$defs/named_values"}
+_NO_ARGUMENTS: Schema = {"maxItems": 0, "additionalProperties": {"maxItems": 0, "maxProperties": 0}}
 
 
 def suite_schema() -> Schema:
@@ -83,20 +84,20 @@ def _definitions() -> Schema:
             "kwargs": _NAMED_VALUES,
         }
     )
-    work = {"op": {"$ref": "#/$defs/operator"}, "stmt": _TEXT}
+    work = {"op": {"anyOf": [{"$ref": "#/$defs/operator"}, {"const": ""}]}, "stmt": _TEXT}
     return {
         "case": {
             **_object(_optional(work) | call | snippet | variant),
             "oneOf": [
                 {
                     "required": ["op"],
-                    "properties": {"op": _TEXT, "language": {"enum": [None, *_python()]}}
+                    "properties": {"op": {"minLength": 1, "not": {"type": "null"}}, "language": {"enum": [None, *_python()]}}
                     | {name: {"enum": [None, ""]} for name in ("stmt", "setup", "global_setup")},
                 },
                 {
                     "required": ["stmt"],
-                    "properties": {"stmt": {"type": "string", "minLength": 1}, "op": {"type": "null"}}
-                    | dict.fromkeys(CALL_FIELDS, {"maxItems": 0, "maxProperties": 0}),
+                    "properties": {"stmt": {"minLength": 1}, "op": {"enum": [None, ""]}}
+                    | {name: _NO_ARGUMENTS for name in CALL_FIELDS},
                 },
             ],
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -34,7 +35,8 @@ def json_schema(kind: str = "suite") -> dict[str, Any]:
 
 
 def _generated(record: type[msgspec.Struct], title: str) -> dict[str, Any]:
-    schema = msgspec.json.schema(record)
+    # Through text, because msgspec has tuples where JSON has lists.
+    schema = json.loads(json.dumps(msgspec.json.schema(record)))
     definitions = {name: _with_texts(found) for name, found in schema["$defs"].items()}
     return {"$schema": DIALECT, "title": title, "$ref": schema["$ref"], "$defs": definitions}
 
