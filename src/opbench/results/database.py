@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy
 from sqlalchemy import Connection, Engine, event, insert, inspect, select, text, update
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from opbench.cases.errors import OpbenchError, UsageError
@@ -23,16 +24,18 @@ BUSY_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10
 # Pages of 4 KiB that the write-ahead log may have before they are moved into the file.
 _LOG_PAGES = 4000
+# Other programs, too, have tables "meta" with a "version".
+_VERSION = "opbench_store_version"
 # Any number that no other program is likely to lock.
 _CREATION_LOCK = 0x6F70_6265
 
 
-def connect(location: Location) -> Engine:
-    """An engine for a store that is there, or has just been created, with tables of this version."""
-    engine = _sqlite(location) if location.path else _postgresql(location)
+def connect(location: Location, create: bool = True) -> Engine:
+    """An engine for a store with tables of this version; what is not there is created, or refused."""
+    engine = _sqlite(location, create) if location.path else _postgresql(location)
     try:
         with plain_errors(location, opening=True):
-            _prepare(engine, location)
+            _prepare(engine, location, create)
     except BaseException:
         engine.dispose()
         raise
@@ -61,8 +64,9 @@ def plain_errors(location: Location, opening: bool = False) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
-        cause = location.without_secrets(str(error.orig if isinstance(error, DBAPIError) else error).strip())
-        message = next((said for known, said in _KNOWN.items() if known in cause), None)
+        said = str(error.orig if isinstance(error, DBAPIError) else error)
+        cause = location.without_secrets(" ".join(said.split()))
+        message = next((plain for known, plain in _KNOWN.items() if known in cause), None)
         told = f"{location}: {message}" if message else f"the store {location} cannot be used: {cause}"
         raise (UsageError if opening else OpbenchError)(told) from error
 
@@ -77,16 +81,20 @@ _KNOWN = {
 }
 
 
-def _sqlite(location: Location) -> Engine:
+def _sqlite(location: Location, create: bool) -> Engine:
     path = location.path
     assert path is not None
     try:
-        if location.is_default:
+        if path.exists():
+            if not path.is_file():
+                found = "a folder" if path.is_dir() else "none"
+                raise UsageError(f"{path}: the store must be a file, and this is {found}")
+        elif not create:
+            raise _no_store(location)
+        elif location.is_default:
             # The XDG specification asks for these rights.
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if path.is_dir():
-            raise UsageError(f"{path}: the store must be a file, and this is a folder")
-        if not path.parent.is_dir():
+        elif not path.parent.is_dir():
             raise UsageError(f"{path}: there is no folder {path.parent} to keep the store in")
     except OSError as error:
         raise UsageError(f"{path}: the store cannot be kept there: {error.strerror}") from error
@@ -101,10 +109,7 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     # write.
     connection.isolation_level = None
     cursor = connection.cursor()
-    # With a write-ahead log, readers and a writer do not wait for each other, and what is committed survives
-    # the death of the process (though, at NORMAL, perhaps not the loss of power).
-    if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        _switch_to_wal(cursor)
+    # What is committed survives the death of the process, though perhaps not the loss of power.
     cursor.execute("PRAGMA synchronous = NORMAL")
     # Moving the log into the file waits for the disk; with a page in many commits, seldom is cheaper.
     cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
@@ -112,17 +117,31 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     cursor.close()
 
 
-def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
-    # SQLite does not wait for locks here, so two processes that open a new store at once need to.
+def _use_log(engine: Engine) -> None:
+    """Keep a write-ahead log: with it, readers and a writer do not wait for each other."""
     deadline = time.monotonic() + BUSY_TIMEOUT_S
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
+    raw = engine.raw_connection()
+    try:
+        cursor = raw.cursor()
+        # Where it is in use already, this changes nothing.
+        while not _switched(cursor):
+            if time.monotonic() > deadline:
+                raise OpbenchError(f"{engine.url.database}: {_KNOWN['database is locked']}")
             time.sleep(0.01)
+        cursor.close()
+    finally:
+        raw.close()
+
+
+def _switched(cursor: DBAPICursor) -> bool:
+    # SQLite does not wait for locks here, so two processes that open a new store at once need to.
+    try:
+        cursor.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            return False
+        raise
+    return True
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -139,40 +158,52 @@ def _postgresql(location: Location) -> Engine:
     return sqlalchemy.create_engine(location.url.set(query={}), connect_args=options, pool_pre_ping=True)
 
 
-def _prepare(engine: Engine, location: Location) -> None:
+def _prepare(engine: Engine, location: Location, create: bool) -> None:
     with reading(engine) as connection:
-        if _version(connection) == STORE_VERSION:
-            return
+        version = _version(connection)
+        if version is None:
+            # Not a byte of what belongs to another program is changed.
+            _require_room(connection, location)
+            if not create:
+                raise _no_store(location)
+    if engine.dialect.name == "sqlite":
+        _use_log(engine)
+    if version == STORE_VERSION:
+        return
     with writing(engine) as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK})
+        # Another process may have been faster.
         version = _version(connection)
         if version is None:
-            _create(connection, location)
+            _require_room(connection, location)
+            metadata.create_all(connection, checkfirst=False)
+            connection.execute(insert(meta), {"key": _VERSION, "value": str(STORE_VERSION)})
         elif version != STORE_VERSION:
             version = upgrade_store(connection, version, str(location))
-            connection.execute(update(meta).where(meta.c.key == "version").values(value=str(version)))
+            connection.execute(update(meta).where(meta.c.key == _VERSION).values(value=str(version)))
 
 
-def _create(connection: Connection, location: Location) -> None:
+def _require_room(connection: Connection, location: Location) -> None:
     tables = set(inspect(connection).get_table_names())
     # A team's PostgreSQL database may have other tables, but none that only look like ours.
-    taken = (
-        sorted(tables & set(metadata.tables)) if connection.dialect.name == "postgresql" else sorted(tables)
-    )
+    taken = sorted(tables & set(metadata.tables) if connection.dialect.name == "postgresql" else tables)
     if taken:
-        raise UsageError(f"{location} is a database of something else (it has tables {', '.join(taken)})")
-    metadata.create_all(connection, checkfirst=False)
-    connection.execute(insert(meta), {"key": "version", "value": str(STORE_VERSION)})
+        shown = ", ".join(taken[:5]) + (", ..." if len(taken) > 5 else "")
+        raise UsageError(f"{location} is a database of something else (it has tables {shown})")
+
+
+def _no_store(location: Location) -> UsageError:
+    return UsageError(f"there is no store at {location} yet; opbench run makes one")
 
 
 def _version(connection: Connection) -> int | None:
-    """Which version the store has; None where there is no store yet."""
+    """Which version the store has; None where there is no store."""
     if not inspect(connection).has_table("meta"):
         return None
     if {"key", "value"} - {column["name"] for column in inspect(connection).get_columns("meta")}:
         return None
-    value = connection.execute(select(meta.c.value).where(meta.c.key == "version")).scalar()
+    value = connection.execute(select(meta.c.value).where(meta.c.key == _VERSION)).scalar()
     return int(value) if isinstance(value, str) and value.isdecimal() else None
 
 

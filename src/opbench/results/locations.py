@@ -30,16 +30,19 @@ class Location:
 
     @property
     def shown_url(self) -> str:
-        """The URL for people to see: without its secrets."""
+        """The URL for people to see: without its secrets, and without the name of our driver."""
         hidden = {key: "***" for key in self.url.query if "password" in key.lower()}
-        return self.url.update_query_dict(hidden).render_as_string(hide_password=True)
+        url = self.url.set(drivername=self.url.get_backend_name()).update_query_dict(hidden)
+        return url.render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
 
     def without_secrets(self, text: str) -> str:
         """A text with the URL's passwords blotted out."""
-        secrets = [self.url.password, *(v for k, v in self.url.query.items() if "password" in k.lower())]
-        for secret in secrets:
-            if isinstance(secret, str) and secret:
-                text = text.replace(secret, "***")
+        secrets = [str(self.url.password or "")]
+        for key, given in self.url.query.items():
+            if "password" in key.lower():
+                secrets += [given] if isinstance(given, str) else given
+        for secret in filter(None, secrets):
+            text = text.replace(secret, "***")
         return text
 
 

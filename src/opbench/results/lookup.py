@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, func, select
 
-from opbench.cases.errors import UsageError
+from opbench.cases.errors import OpbenchError, UsageError
 from opbench.cases.suggest import nearest
 from opbench.results import tables
-from opbench.results.encoding import decode
+from opbench.results.encoding import RecordType, decode
 from opbench.results.records import Environment, Run
 
 LAST = "last"
@@ -81,11 +81,18 @@ def load_runs(connection: Connection, limit: int | None) -> list[Run]:
 def _assemble(rows: Any, environment_rows: Any) -> list[Run]:
     environments: dict[str, list[Environment]] = defaultdict(list)
     for run_id, document in environment_rows:
-        environments[run_id].append(decode(document, Environment))
+        environments[run_id].append(_decoded(run_id, document, Environment))
     return [
-        msgspec.structs.replace(decode(document, Run), environments=tuple(environments[run_id]))
+        msgspec.structs.replace(_decoded(run_id, document, Run), environments=tuple(environments[run_id]))
         for run_id, document in rows
     ]
+
+
+def _decoded(run_id: str, document: str, kind: type[RecordType]) -> RecordType:
+    try:
+        return decode(document, kind)
+    except OpbenchError as error:
+        raise OpbenchError(f"run {run_id} cannot be read: {error}") from None
 
 
 def _latest_first(query: Any) -> Any:

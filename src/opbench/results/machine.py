@@ -62,7 +62,7 @@ class Peak(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     size: Count = 0
 
 
-class Calibration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """All that was measured on one machine with one build of the framework."""
 
     fingerprint: str

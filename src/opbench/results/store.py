@@ -48,14 +48,14 @@ class Store:
         self._engine = engine
 
     @classmethod
-    def open(cls, path_or_url: str | os.PathLike[str] | None = None) -> Store:
-        """Open a store, and create it if it is not there.
+    def open(cls, path_or_url: str | os.PathLike[str] | None = None, create: bool = True) -> Store:
+        """Open a store; where there is none, create it, or refuse to.
 
         A path, `sqlite:///PATH` or `postgresql://...`; by default $OPBENCH_STORE, else a file in the user's
         data folder.
         """
         location = locate(path_or_url)
-        return cls(location, database.connect(location))
+        return cls(location, database.connect(location, create))
 
     def close(self) -> None:
         """Let go of the database."""
@@ -77,7 +77,7 @@ class Store:
     @property
     def url(self) -> str:
         """The database's URL, without its password."""
-        return self._location.url.render_as_string(hide_password=True)
+        return self._location.shown_url
 
     @property
     def size_bytes(self) -> int:
@@ -227,7 +227,11 @@ class Store:
             with self._reading() as connection:
                 rows = connection.execute(query.where(table.c.id > last)).all()
             for row in rows:
-                yield decode(row.document, Measurement)
+                try:
+                    measurement = decode(row.document, Measurement)
+                except OpbenchError as error:
+                    raise OpbenchError(f"{self._location}: row {row.id} of run {run_id}: {error}") from None
+                yield measurement
             if len(rows) < CHUNK_ROWS:
                 return
             last = rows[-1].id
