@@ -30,6 +30,8 @@ from opbench.results.machine import calibration_file, find_calibration, machine_
 LEAST_TORCH = (2, 4)
 ACCELERATORS_TIMEOUT_S = 120.0
 LEAST_DISK_BYTES = 100 << 20
+# A best that the median stays this far below was a lucky moment, or the median a busy one.
+MUCH_SPREAD = 0.25
 SQLITE_MAGIC = b"SQLite format 3\0"
 
 Measure: TypeAlias = Callable[[tuple[int, ...]], Noise]
@@ -116,7 +118,7 @@ def framework_finding(hello: Mapping[str, Any]) -> Finding:
         return Finding(
             topic="torch",
             state="caution",
-            text=f"{text}; importing it starts {alive - 1} threads, and a process with threads cannot fork safely",
+            text=f"{text}; its import starts {alive - 1} threads, and what has threads cannot fork safely",
             advice="where cases hang or crash: opbench run --isolation spawn",
             facts=facts,
         )
@@ -169,18 +171,23 @@ def calibration_finding(hello: Mapping[str, Any]) -> Finding:
     threads = sorted({entry.num_threads for entry in calibration.bandwidths if entry.device == "cpu"})
     devices = [entry.device for entry in calibration.bandwidths if entry.device != "cpu"]
     said = [f"{'/'.join(map(str, threads))} threads"] if threads else []
-    path = calibration_file(machine_fingerprint(hello))
-    return Finding(
-        topic="calibration",
-        state="fine",
-        text=f"taken {calibration.taken_at}, for {', '.join(said + devices)}",
-        facts={
-            "path": str(path),
-            "taken_at": calibration.taken_at,
-            "num_threads": threads,
-            "devices": devices,
-        },
-    )
+    facts = {
+        "path": str(calibration_file(machine_fingerprint(hello))),
+        "taken_at": calibration.taken_at,
+        "num_threads": threads,
+        "devices": devices,
+    }
+    text = f"taken {calibration.taken_at}, for {', '.join(said + devices)}"
+    worst = max((entry.spread for entry in (*calibration.bandwidths, *calibration.peaks)), default=0.0)
+    if worst > MUCH_SPREAD:
+        return Finding(
+            topic="calibration",
+            state="caution",
+            text=f"{text}; while it was taken, the machine was at times {worst:.0%} below its best",
+            advice="opbench doctor --calibrate once more, while nothing else runs",
+            facts=facts,
+        )
+    return Finding(topic="calibration", state="fine", text=text, facts=facts)
 
 
 def store_finding(store: str | None = None) -> Finding:

@@ -22,7 +22,7 @@ BLOCKS = 500
 class Noise(NamedTuple):
     """What the blocks showed. Shares are of the median block, or of the whole time.
 
-    `usual_share`: half of the blocks are within this. `tail_share`: how much longer one block in twenty takes.
+    `usual_share`: half of the blocks are within this. `tail_share`: how much longer one in twenty takes.
     """
 
     blocks: int

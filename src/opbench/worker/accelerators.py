@@ -1,4 +1,4 @@
-"""Which accelerators torch can use here. Asked in a child, because asking may start threads and take memory."""
+"""Which accelerators torch can use here. Asked in a child: asking may start threads and take memory."""
 
 from __future__ import annotations
 

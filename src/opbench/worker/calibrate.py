@@ -17,8 +17,9 @@ from opbench.worker.errors import Unsupported
 # A copy this many times larger than the last-level cache finds nothing there.
 TIMES_CACHE = 4
 LEAST_COPY_BYTES, MOST_COPY_BYTES = 128 << 20, 4 << 30
-# A repeat is several calls where one is shorter than this.
-BLOCK_S = 0.02
+# A repeat is several calls where one is shorter than this. On a CPU, a short one has a chance of falling
+# between two turns of whatever else runs; on an accelerator, it is to be long beside a synchronisation.
+BLOCK_S, ASYNCHRONOUS_BLOCK_S = 0.001, 0.02
 LEAST_REPEATS = 3
 # The first size takes even a slow dtype well below a second; each next one is eight times the work.
 SMALLEST, LARGEST = 256, 8192
@@ -32,7 +33,7 @@ class Best(NamedTuple):
 
 
 def handle(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Measure what `request["calibrate"]` asks for: device, num_threads, dtypes, budget_s for each of them."""
+    """Measure what is asked for: device, num_threads, dtypes, and budget_s for each of them."""
     asked = request["calibrate"]
     try:
         device = device_for(asked.get("device", "cpu"))
@@ -126,8 +127,9 @@ def best(call: Callable[[], Any], device: Device, budget_s: float) -> Best:
     """Repeat a call within the time, at least a few times; the first does not count."""
     deadline = perf_counter() + budget_s
     first_s = _timed(call, 1, device)
-    per_call_s = first_s if first_s > BLOCK_S else min(first_s, _timed(call, 1, device))
-    count = max(1, round(BLOCK_S / per_call_s)) if per_call_s > 0 else 1
+    block_s = ASYNCHRONOUS_BLOCK_S if device.asynchronous else BLOCK_S
+    per_call_s = first_s if first_s > block_s else min(first_s, _timed(call, 1, device))
+    count = max(1, round(block_s / per_call_s)) if per_call_s > 0 else 1
     repeats: list[float] = []
     while len(repeats) < LEAST_REPEATS or perf_counter() < deadline:
         repeats.append(_timed(call, count, device) / count)
