@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-SOURCES := src tests benchmarks examples
+SOURCES := src tests benchmarks examples docs
 
 # Somebody's own paths would put other packages in front of the pinned ones.
 unexport PYTHONPATH PYTHONHOME
