@@ -166,7 +166,7 @@ class Accelerator:
         return min(size_bytes or USUAL_CACHE_BYTES, MOST_CACHE_BYTES)
 
     def pool_bytes(self, entry_bytes: int) -> int:
-        """Half of the L2 cache; where one entry is larger, no call finds its own there, and more may be made."""
+        """Half of the L2 cache; where an entry is larger, no call finds its own there: more may be made."""
         half = self._cache_bytes() // 2
         return half if entry_bytes <= half else MOST_COPIES_BYTES
 
@@ -210,7 +210,7 @@ class Accelerator:
 def _seed_host(number: int) -> None:
     import torch
 
-    # Not `torch.manual_seed`: for each kind of device that is not there, it formats a stack trace and keeps it.
+    # Not `torch.manual_seed`: for each kind of device that is not there, it formats and keeps a stack trace.
     torch.default_generator.manual_seed(number)
 
 

@@ -62,7 +62,8 @@ def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, 
         reply["warnings"].append(
             caution(
                 "oversubscribed",
-                f"{threads} threads share {len(_cpus())} processors: the time says little about {threads} of them",
+                f"{threads} threads share {len(_cpus())} processors: "
+                f"the time says little about {threads} of them",
             )
         )
     builder = Builder(

@@ -1,4 +1,4 @@
-"""One tiny case in the server, before the first fork: what it imports, compiles and looks up, no child has to."""
+"""One tiny case in the server before the first fork: what it imports, compiles, looks up, no child has to."""
 
 from __future__ import annotations
 

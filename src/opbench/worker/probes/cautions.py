@@ -21,10 +21,13 @@ DRIFT_CONFIDENCE = 0.99
 LOOP_SHARE = 0.05
 
 
-def cautions(plan: Mapping[str, Any], timer: Timer, samples: Samples, warmed: WarmUp) -> list[dict[str, str]]:
-    """Everything worth a warning about these samples."""
+def cautions(
+    plan: Mapping[str, Any], timer: Timer, samples: Samples, warmed: WarmUp, asynchronous: bool
+) -> list[dict[str, str]]:
+    """Everything worth a warning about these samples. `asynchronous`: the host may well be idle meanwhile."""
     found = [
-        _interference(samples),
+        _interference(plan, samples),
+        None if asynchronous else _idle(samples),
         _few(plan, samples),
         _short(plan, timer, samples),
         _not_warm(plan, warmed),
@@ -34,21 +37,36 @@ def cautions(plan: Mapping[str, Any], timer: Timer, samples: Samples, warmed: Wa
     return [warning for warning in found if warning is not None]
 
 
-def _interference(samples: Samples) -> dict[str, str] | None:
+def _interference(plan: Mapping[str, Any], samples: Samples) -> dict[str, str] | None:
     lost_share = min(1.0, samples.waited_ns / samples.whole_ns) if samples.whole_ns > 0 else 0.0
     total = len(samples.times)
-    if not samples.disturbed or not (samples.keeps_all or lost_share > MUCH_SHARE):
+    clean = total - samples.disturbed
+    wanted = total / 2 if plan["samples"] is not None else plan["min_samples"]
+    if not samples.disturbed or (lost_share <= MUCH_SHARE and clean >= wanted):
         return None
-    means = (
-        "too few are left, so the time is from all of them"
-        if samples.keeps_all
-        else "the time is from the rest"
-    )
+    if plan["samples"] is not None:
+        means = "the time is from all of them, as exactly so many were asked for"
+    elif samples.keeps_all:
+        means = "too few are left, so the time is from all of them and too long"
+    else:
+        means = f"the time is from the other {clean}"
     return caution(
         "interference",
         f"{samples.disturbed} of {total} samples were disturbed by other work on the same processors "
         f"({lost_share:.0%} of the time went by waiting for one); {means}. "
         "Stop the other work, or give the case processors of its own, and measure again",
+    )
+
+
+def _idle(samples: Samples) -> dict[str, str] | None:
+    """Processor time much below wall time, where the system does not say that it kept us waiting."""
+    idle_share = 1 - (samples.cpu_ns + samples.waited_ns) / samples.whole_ns if samples.whole_ns > 0 else 0.0
+    if idle_share <= MUCH_SHARE:
+        return None
+    return caution(
+        "idle",
+        f"no processor worked on the call for {idle_share:.0%} of the time: either it sleeps or waits for "
+        "something itself, or other work kept the processor from it in a way that this system does not count",
     )
 
 
@@ -76,7 +94,8 @@ def _short(plan: Mapping[str, Any], timer: Timer, samples: Samples) -> dict[str,
         advice = "the call writes to its operands and only so many fresh ones fit into the cache"
     return caution(
         "short_block",
-        f"a timed block of {block_ns:.0f} ns is short for a timer that resolves {timer.resolution_ns} ns; {advice}",
+        f"a timed block of {block_ns:.0f} ns is short for a timer that resolves {timer.resolution_ns} ns; "
+        f"{advice}",
     )
 
 
@@ -85,8 +104,8 @@ def _not_warm(plan: Mapping[str, Any], warmed: WarmUp) -> dict[str, str] | None:
         return None
     return caution(
         "not_warm",
-        f"block times had not stopped falling after {warmed.calls} calls in {warmed.elapsed_s:.3g} s of warm-up; "
-        f"allow more than warmup_s = {plan['warmup_s']:g}",
+        f"{warmed.calls} calls of warm-up in {warmed.elapsed_s:.3g} s were too few to see that block times "
+        f"have stopped falling; allow more than warmup_s = {plan['warmup_s']:g}",
     )
 
 
@@ -122,6 +141,7 @@ def _unstable(samples: Samples) -> dict[str, str] | None:
         return None
     return caution(
         "unstable",
-        f"the time changed while it was measured: the second half of the samples is {after / before - 1:+.0%} "
-        "against the first. Look for heat, changing frequency or growing memory, and measure again",
+        "the time changed while it was measured: the second half of the samples is "
+        f"{after / before - 1:+.0%} against the first. "
+        "Look for heat, changing frequency or growing memory, and measure again",
     )

@@ -46,6 +46,7 @@ def _measure(
     if first_s is not None:
         metrics.append(metric("time.first_call", first_s, "s", "duration"))
     warmed = _warm_up(plan, sampler, first_s)
+    sampler.clock.find_threads()
     samples = Samples(plan)
     stopped, missed = _sample(plan, sampler, samples, warmed.calls_per_sample)
 
@@ -74,7 +75,7 @@ def _measure(
         0, _time(samples, calls, {name: value for name, value in provenance.items() if value != ""})
     )
     metrics += _beside(plan, device, samples, warmed.calls_per_sample)
-    return metrics, cautions(plan, sampler.clock.timer, samples, warmed)
+    return metrics, cautions(plan, sampler.clock.timer, samples, warmed, device.asynchronous)
 
 
 def _warm_up(plan: Mapping[str, Any], sampler: Sampler, first_s: float | None) -> WarmUp:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import exp, lgamma, log
+from math import ceil, exp, lgamma, log, log2
 from typing import NamedTuple
 
 
@@ -46,6 +46,11 @@ def median_interval(ordered: Sequence[float], confidence: float) -> Span | None:
         return None
     rank, actual = ranks(len(ordered), confidence)
     return Span(ordered[rank - 1], ordered[-rank], actual)
+
+
+def fewest(confidence: float) -> int:
+    """The smallest count of numbers whose extremes cover the median with this confidence."""
+    return max(2, ceil(1 - log2(1 - confidence)))
 
 
 @lru_cache(maxsize=8192)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
-from time import process_time_ns, thread_time_ns
 from typing import NamedTuple
 
 # Bits of a sample's flag.
@@ -39,9 +39,11 @@ class UsageReader:
 
     def __init__(self, threads: int) -> None:
         self._alone = threads == 1
-        self._cpu = thread_time_ns if self._alone else process_time_ns
+        # Not every system counts for each thread.
+        thread_time_ns = getattr(time, "thread_time_ns", time.process_time_ns)
+        self._cpu = thread_time_ns if self._alone else time.process_time_ns
         self._schedstat: list[int] = []
-        self._open()
+        self.find_threads()
         try:
             import resource
         except ImportError:  # Windows
@@ -51,17 +53,23 @@ class UsageReader:
             whole = resource.RUSAGE_SELF
             self._who = getattr(resource, "RUSAGE_THREAD", whole) if self._alone else whole
 
-    def _open(self) -> None:
-        if not sys.platform.startswith("linux"):
-            return
-        paths = ["/proc/thread-self/schedstat"]
-        if not self._alone:
-            paths = [f"/proc/self/task/{thread}/schedstat" for thread in os.listdir("/proc/self/task")]
-        for path in paths:
+    def find_threads(self) -> None:
+        """Look for the threads to count. Frameworks start theirs with the first call that needs them."""
+        self.close()
+        for path in self._paths():
             try:
                 self._schedstat.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
             except OSError:  # a thread that ended meanwhile, or no such file here
                 continue
+
+    def _paths(self) -> list[str]:
+        if self._alone or not sys.platform.startswith("linux"):
+            return ["/proc/thread-self/schedstat"]
+        try:
+            with os.scandir("/proc/self/task") as threads:
+                return [f"{thread.path}/schedstat" for thread in threads]
+        except OSError:
+            return []
 
     def read(self) -> Usage:
         """The counters now."""
@@ -109,7 +117,8 @@ def lost_ns(wall_ns: float, before: Usage, after: Usage) -> float:
     all: an operation that sleeps goes aside by itself.
     """
     if before.waited_ns is not None and after.waited_ns is not None:
-        return float(after.waited_ns - before.waited_ns)
+        # Less only where a thread has ended meanwhile.
+        return float(max(0, after.waited_ns - before.waited_ns))
     if after.involuntary > before.involuntary:
         return max(0.0, wall_ns - (after.cpu_ns - before.cpu_ns))
     return 0.0

@@ -103,5 +103,5 @@ def _fill(node: ast.AST, body: Body) -> None:
         filled: list[ast.stmt] = []
         for line in lines:
             place = line.value.id if isinstance(line, ast.Expr) and isinstance(line.value, ast.Name) else ""
-            filled += statements[place] if place in statements else (line,)
+            filled += statements.get(place, (line,))
         child.body = filled  # type: ignore[attr-defined]

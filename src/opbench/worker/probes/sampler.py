@@ -28,13 +28,22 @@ class Clock:
     timer: Timer
     # Makes the iterable that a block of n calls runs over, where no operands are fresh.
     times: Callable[[int], Iterable[Any]] = lambda count: repeat(None, count)
+    # Called when the case has been called, so that all its threads are there.
+    find_threads: Callable[[], None] = lambda: None
     close: Callable[[], None] = lambda: None
 
 
 def host_clock(threads: int) -> Clock:
     """The clocks and counters of this process."""
     reader = UsageReader(threads)
-    return Clock(perf_counter_ns, reader.read, steal_ns, host_timer(), close=reader.close)
+    return Clock(
+        perf_counter_ns,
+        reader.read,
+        steal_ns,
+        host_timer(),
+        find_threads=reader.find_threads,
+        close=reader.close,
+    )
 
 
 class Block(NamedTuple):

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from math import hypot
 from typing import Any
 
-from opbench.worker.probes.estimate import Span, median, median_interval, spread
+from opbench.worker.probes.estimate import Span, fewest, median, median_interval, spread
 from opbench.worker.probes.interference import MATERIAL_SHARE, STOLEN
 from opbench.worker.probes.sampler import Block
-from opbench.worker.probes.stopping import Progress, may_retake
+from opbench.worker.probes.stopping import Progress
 
 
 class Samples:
@@ -24,6 +24,7 @@ class Samples:
         self.cpu: list[float] = []
         self.whole_ns = 0.0
         self.waited_ns = 0.0
+        self.cpu_ns = 0.0
         self._gaps: list[float] = []
         self._ordered: list[float] = []
         self._clean: list[float] = []
@@ -35,6 +36,7 @@ class Samples:
         gap = 1 - (block.cpu_ns + block.waited_ns) / whole if whole > 0 else 0.0
         self.whole_ns += whole
         self.waited_ns += block.waited_ns
+        self.cpu_ns += block.cpu_ns
         self.host.append(block.host_ns)
         self.cpu.append(block.cpu_ns)
         for time in block.times_ns:
@@ -89,9 +91,10 @@ class Samples:
 
     @property
     def keeps_all(self) -> bool:
-        """Whether too few clean samples are left, so that all must count."""
-        wanted = min(self._plan["min_samples"], len(self.times))
-        return not may_retake(self._plan, self.disturbed) or len(self._clean) < wanted
+        """Whether all samples must count: too few are clean, or just so many were asked for."""
+        if self._plan["samples"] is not None:
+            return True
+        return len(self._clean) < min(fewest(self._plan["confidence"]), len(self.times))
 
     def counted(self) -> list[float]:
         """The samples that the estimate is made from, sorted."""
@@ -118,9 +121,7 @@ class Samples:
 
     def progress(self, elapsed_s: float) -> Progress:
         """How far the sampling is."""
-        retaking = may_retake(self._plan, self.disturbed)
-        ordered = self._clean if retaking else self._ordered
-        return Progress(len(self.times), self.disturbed, elapsed_s, self._half_width(ordered))
+        return Progress(len(self.times), self.disturbed, elapsed_s, self._half_width(self.counted()))
 
     def _half_width(self, ordered: Sequence[float]) -> float | None:
         """How far the interval reaches on its wider side, relative to the median above the baseline.

@@ -21,7 +21,7 @@ def may_retake(plan: Mapping[str, Any], disturbed: int) -> bool:
 
 
 def counted(plan: Mapping[str, Any], taken: int, disturbed: int) -> int:
-    """How many samples count: the clean ones, or all once there were too many disturbed ones."""
+    """How many samples are done: the clean ones, or all once no more of them are taken again."""
     return taken - disturbed if may_retake(plan, disturbed) else taken
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from time import perf_counter_ns
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ class Timer(NamedTuple):
 def measured(clock: Callable[[], int], readings: int = 500) -> Timer:
     """Read the clock often, back to back."""
     times = [clock() for _ in range(readings)]
-    steps = [later - sooner for sooner, later in zip(times, times[1:], strict=False) if later > sooner]
+    steps = [later - sooner for sooner, later in pairwise(times) if later > sooner]
     return Timer(min(steps, default=1), (times[-1] - times[0]) / max(1, readings - 1))
 
 

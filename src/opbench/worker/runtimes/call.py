@@ -84,7 +84,7 @@ class Call:
         return distinct([*given, *_state(self.function)])
 
     def source(self) -> tuple[str, dict[str, Any]]:
-        """Source of `f(a0, a1, name=k0)` and what its names stand for; no unpacking, as a person would write it.
+        """Source of `f(a0, a1, name=k0)` and what its names stand for; as a person would write it.
 
         A keyword that cannot be written (`from`) goes in as `**{...}`.
         """

@@ -37,7 +37,8 @@ def captured(prepared: Prepared, device: Any) -> Prepared:
     prepared.restore()
     if pool is not None and pool.first() is not operands:
         raise Unsupported(
-            "the call changes its operands in a way that only fresh ones undo, and a CUDA graph has fixed ones"
+            "the call changes its operands in a way that only fresh ones undo, "
+            "and a CUDA graph has fixed ones"
         )
 
     def once() -> Any:

@@ -72,6 +72,10 @@ def _with_gradients(given: Mapping[Place, Any], new: Mapping[Place, Any]) -> Non
     """What a hook put in the place of an argument wants a gradient where that did."""
     for place, value in new.items():
         old = given.get(place)
-        if value is not old and getattr(old, "requires_grad", False) and hasattr(value, "requires_grad_"):
-            if value.is_leaf and (value.is_floating_point() or value.is_complex()):
-                value.requires_grad_()
+        replaced = value is not old and getattr(old, "requires_grad", False)
+        if replaced and hasattr(value, "requires_grad_") and value.is_leaf and _may_have_gradient(value):
+            value.requires_grad_()
+
+
+def _may_have_gradient(tensor: Any) -> bool:
+    return bool(tensor.is_floating_point() or tensor.is_complex())

@@ -38,7 +38,7 @@ class Trial(NamedTuple):
 
 
 def ready() -> None:
-    """Import what torch's first backward pass imports (sympy, 0.3 s): no case's first call is to pay for it."""
+    """Import what torch's first backward imports (sympy, 0.3 s): no case's first call is to pay for it."""
     with contextlib.suppress(ImportError):
         importlib.import_module("torch.fx.experimental.symbolic_shapes")
 
@@ -150,7 +150,7 @@ def _timed(device: Any) -> Callable[[], float]:
 
 
 def _without_derivative(error: RuntimeError, call: Call) -> Place | None:
-    """The argument that an error says has no derivative, if it wants one only because nobody said otherwise."""
+    """The argument that an error says has no derivative, if it wants one because nobody said otherwise."""
     found = next((match for pattern in NO_DERIVATIVE if (match := pattern.search(str(error)))), None)
     place = call.place_of(found.group(1)) if found else None
     if place is None or place not in call.open:
