@@ -43,6 +43,8 @@ def nearest(name: str, known: Mapping[str, Iterable[str]]) -> list[str]:
     for short, full in SHORT.items():
         if name.startswith(short):
             name = full + name[len(short) :]
+    if name.startswith("torch.nn.modules."):
+        name = f"torch.nn.{name.rpartition('.')[2]}"
     order = _order(known)
     namespace = max((key for key in order if name.startswith(f"{key}.")), key=len, default="")
     if namespace.startswith(LIBRARY):
@@ -50,6 +52,9 @@ def nearest(name: str, known: Mapping[str, Iterable[str]]) -> list[str]:
         return near[:MOST_NAMES] or _namesakes(name, order, known)[:MOST_NAMES]
     near = _namesakes(name, order, known)
     base = name.rpartition(".")[2]
+    if not base.endswith("_"):
+        near += _namesakes(f"{name}_", order, known)
+    near = near or _in_libraries(base, known)
     # A path that is not even a namespace is no misspelling; only its last part may be one.
     if namespace and namespace == name.rpartition(".")[0]:
         near += _alike(base, [namespace], known)
@@ -77,8 +82,19 @@ def _namesakes(name: str, order: list[str], known: Mapping[str, Iterable[str]]) 
     ]
 
 
+def _in_libraries(base: str, known: Mapping[str, Iterable[str]]) -> list[str]:
+    """Operators of the dispatcher with this very name, where Python has no function for them."""
+    return [
+        f"{key}.{base}"
+        for key in sorted(known)
+        if key.startswith(LIBRARY) and any(full.startswith(f"{key}.{base}.") for full in known[key])
+    ]
+
+
 def _alike(wanted: str, keys: Iterable[str], known: Mapping[str, Iterable[str]]) -> list[str]:
     """Names spelt much like `wanted` (a packet like a packet, an overload like an overload)."""
+    if wanted.startswith("__"):
+        return []
     spelt: dict[str, str] = {}
     for key in keys:
         for full in known[key]:

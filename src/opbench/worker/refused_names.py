@@ -51,7 +51,7 @@ NAMES: dict[str, str] = {
     "torch.Tensor.map2_": CALLABLES,
     "torch.Tensor.map_": CALLABLES,
     "torch.Tensor.module_load": OBJECTS,
-    "torch.Tensor.new": "it is the constructor of old, which also takes addresses; use torch.Tensor.new_empty",
+    "torch.Tensor.new": "it is the constructor of old and also takes addresses; use torch.Tensor.new_empty",
     "torch.Tensor.register_hook": CALLABLES,
     "torch.Tensor.register_post_accumulate_grad_hook": CALLABLES,
     "torch.Tensor.reinforce": REMOVED,
@@ -63,8 +63,14 @@ NAMES: dict[str, str] = {
     "torch.nn.TransformerDecoder": MODULES,
     "torch.nn.TransformerEncoder": MODULES,
     "torch.nn.functional.assert_int_or_pair": HELPER,
-    "torch.nn.utils.fuse_conv_bn_eval": MODULES,
-    "torch.nn.utils.fuse_linear_bn_eval": MODULES,
+    **{
+        f"torch.nn.utils.{name}": "it takes a module, which a case cannot carry"
+        for name in (
+            *("convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"),
+            *("fuse_conv_bn_eval", "fuse_linear_bn_eval", "remove_spectral_norm", "remove_weight_norm"),
+            *("skip_init", "spectral_norm", "weight_norm"),
+        )
+    },
     "torch.nn.utils.rnn.bind": HELPER,
     "torch.nn.utils.rnn.invert_permutation": HELPER,
     "torch.nn.utils.rnn.pad_packed_sequence": "it takes a PackedSequence, which a case cannot carry",
@@ -101,7 +107,7 @@ PARTS: dict[str, str] = {
 
 
 def part_without_operators(name: str, namespaces: Container[str]) -> str:
-    """What to say of a name inside a part of torch that holds no operators; empty when there is no such part."""
+    """What to say of a name inside a part of torch that holds no operators; empty when it is in none."""
     parts = name.split(".")
     for depth in range(len(parts), 1, -1):
         part = ".".join(parts[:depth])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import importlib.util
+import sys
 from collections.abc import Sequence
 from types import FunctionType
 
@@ -112,9 +114,11 @@ def _resolve_op(name: str) -> Operator | None:
     if overload:
         packet, found = found, op_library.find(library, base, overload)
         if found is None:
+            overloads = op_library.overloads_of(packet)
+            near = difflib.get_close_matches(overload, overloads, n=1)
             raise Unsupported(
-                f"torch.ops.{library}.{base} has no overload {overload!r}; it has "
-                + ", ".join(op_library.overloads_of(packet))
+                f"torch.ops.{library}.{base} has no overload {overload!r}; it has {', '.join(overloads)}"
+                + (f"; did you mean torch.ops.{library}.{base}.{near[0]}?" if near else "")
             )
     schemas = op_library.schemas_of(found)
     reason = op_library.refusal(library, base, schemas)
@@ -138,10 +142,17 @@ def _unknown(name: str) -> str:
             return f"{text}: {part}{same_elsewhere(name, known)}"
     if name.startswith(OPS):
         library = name[len(OPS) :].partition(".")[0]
-        if f"{OPS}{library}" not in known:
+        if library in op_library.REFUSED_LIBRARIES:
+            return f"{text}: torch.ops.{library} holds no operators: {op_library.REFUSED_LIBRARIES[library]}"
+        if not name[len(OPS) :].partition(".")[2] and f"{OPS}{library}" in known:
+            text += f": it is a library of operators, which are called {OPS}{library}.NAME"
+        elif f"{OPS}{library}" not in known:
             loaded = ", ".join(key[len(OPS) :] for key in known if key.startswith(OPS))
             text += f": no operator library {library!r} is loaded (there are {loaded})"
-    text += did_you_mean(name, known)
+    near = did_you_mean(name, known)
+    if name.startswith("torch.") and not near and text.endswith("'"):
+        text += f" in torch {sys.modules['torch'].__version__}"
+    text += near
     if not name.startswith("torch."):
         text += "; a name of your own is registered with @opbench.operator or allowed by its prefix (--allow)"
     return "; ".join([text, *problems()])

@@ -1,7 +1,7 @@
 """Which names of torch are operators, told by what the object is and never by its name alone.
 
-Suites are untrusted, and attribute lookup from `torch` reaches all of Python: `torch.serialization.os.system`.
-So a name is a namespace of the list below and one identifier in it; nothing is looked up anywhere else,
+Suites are untrusted, and attribute lookup from `torch` reaches all of Python:
+`torch.serialization.os.system`. So a name is a namespace of the list below and one identifier in it; nothing is looked up anywhere else,
 and what is found must be a builtin of torch's own operator tables, a Python function from one of the files
 that define operators, a method of Tensor, or a module class of `torch.nn`.
 """
@@ -91,10 +91,10 @@ FUNCTION_FILES = frozenset(
 SINGLE_FUNCTIONS = frozenset(
     {
         *("is_tensor", "is_storage", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not"),
-        *("sym_sqrt", "sym_sum", "flex_attention"),
+        *("sym_sqrt", "sym_sum", "flex_attention", "to_sparse_semi_structured"),
     }
 )
-SINGLE_FILES = frozenset({"torch", "torch.nn.attention.flex_attention"})
+SINGLE_FILES = frozenset({"torch", "torch.nn.attention.flex_attention", "torch.sparse.semi_structured"})
 MODULE_FILES = ("torch.nn.", "torch.ao.nn.")
 # Special methods of Tensor that are operators; the others are how Python makes, copies and prints objects.
 SPECIAL_METHODS = frozenset(
@@ -102,8 +102,8 @@ SPECIAL_METHODS = frozenset(
     for names in (
         "abs add and bool complex contains div eq float floordiv ge getitem gt iadd iand idiv ifloordiv",
         "ilshift imod imul index int invert ior ipow irshift isub iter itruediv ixor le len long lshift lt",
-        "matmul mod mul ne neg nonzero or pos pow radd rand rdiv reversed rfloordiv rlshift rmatmul rmod rmul",
-        "ror rpow rrshift rshift rsub rtruediv rxor setitem sub truediv xor array deepcopy format repr str",
+        "matmul mod mul ne neg nonzero or pos pow radd rand rdiv reversed rfloordiv rlshift rmatmul rmod",
+        "rmul ror rpow rrshift rshift rsub rtruediv rxor setitem sub truediv xor array deepcopy format repr str",
     )
     for name in names.split()
 )
@@ -200,7 +200,7 @@ _TABLE_HOMES = ("torch._VF", *(f"torch._C.{table}" for table in BUILTIN_TABLES))
 
 @functools.cache
 def _table(holder: Any) -> dict[str, Any]:
-    """The functions of a table of builtins; some tables are modules, one is an object without a `__dict__`."""
+    """The functions of a table of builtins; some are modules, one is an object without a `__dict__`."""
     entries = ((name, getattr(holder, name, None)) for name in dir(holder) if not name.startswith("__"))
     return {name: entry for name, entry in entries if isinstance(entry, types.BuiltinFunctionType)}
 
