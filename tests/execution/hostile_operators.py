@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -152,6 +154,17 @@ class MuteError(Exception):
 @opbench.operator("hostile.raise_mute")
 def raise_mute(x):
     raise MuteError
+
+
+@opbench.operator("hostile.raise_unprintable")
+def raise_unprintable(x):
+    raise RuntimeError("half a pair \ud800, \0, \x1b[31m")
+
+
+@opbench.operator("hostile.break_modules")
+def break_modules(x):
+    json.dumps = os.write = builtins.open = None
+    return x + 1
 
 
 class Garbage:

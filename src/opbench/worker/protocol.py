@@ -21,7 +21,9 @@ class ProtocolError(Exception):
 
 def encode(message: Any) -> bytes:
     """The JSON of a message. Raises ValueError for what JSON has no words for."""
-    return json.dumps(message, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Half a surrogate pair, as in the message of an exception, has no UTF-8.
+    return text.encode("utf-8", "replace")
 
 
 def frame(payload: bytes) -> bytes:
