@@ -69,6 +69,9 @@ class Store:
     ) -> None:
         self.close()
 
+    def __str__(self) -> str:
+        return str(self._location)
+
     @property
     def path(self) -> Path | None:
         """The file, for SQLite."""
@@ -113,6 +116,12 @@ class Store:
         """Runs, the latest first."""
         with self._reading() as connection:
             return load_runs(connection, limit)
+
+    def count_runs(self) -> int:
+        """How many runs there are."""
+        query = select(func.count()).select_from(tables.runs).where(tables.runs.c.hidden == "")
+        with self._reading() as connection:
+            return int(connection.execute(query).scalar_one())
 
     def run(self, wanted: str) -> Run:
         """The run of this id, or of the only id that begins so; "last" is the latest run."""
