@@ -1,7 +1,7 @@
 """Draw the table of a stored run as an SVG picture that needs nothing from anywhere else.
 
-    opbench run quick --plan quick -o quick.jsonl
-    python docs/images/draw_table.py quick.jsonl docs/images/quick.svg
+opbench run quick --plan quick -o quick.jsonl
+python docs/images/draw_table.py quick.jsonl docs/images/quick.svg
 """
 
 from __future__ import annotations
