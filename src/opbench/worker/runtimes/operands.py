@@ -24,7 +24,7 @@ class Operands:
         self.room = max(1, room_bytes(size_bytes) // size_bytes) if size_bytes else 1
         self._shape = _description(self._originals)
         # Where copying numbers restores everything: the flat bytes of each entry, copy and original.
-        self._plain = all(_is_plain(tensor) for tensor in tensors)
+        self._plain = all(is_plain(tensor) for tensor in tensors)
         self._flat: list[list[tuple[Any, Any]]] = []
         self._entries: list[Any] = []
         self._written = 0
@@ -109,7 +109,7 @@ class Copies:
     def _tensor(self, tensor: Any) -> Any:
         import torch
 
-        if not _is_plain(tensor):
+        if not is_plain(tensor):
             # Where a gradient is wanted this is no leaf, as it must not be to be written to.
             return tensor.clone()
         storage = tensor.untyped_storage()
@@ -146,7 +146,7 @@ def _tensors(value: Any) -> list[Any]:
     return list(distinct([tensor for _, tensor in tensors_in(value)]))
 
 
-def _is_plain(tensor: Any) -> bool:
+def is_plain(tensor: Any) -> bool:
     """Whether the tensor is a view of a storage and nothing more, so that copying the storage copies it."""
     import torch
 
