@@ -90,6 +90,10 @@ def _expanded(text: str) -> Path:
     if "\0" in text:
         raise UsageError("the path of a store cannot contain a NUL character")
     try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise UsageError(f"the path of a store must be one for this file system; found {text!r}") from None
+    try:
         return Path(text).expanduser()
     except RuntimeError:  # ~name of a user who is not there
         return Path(text)
