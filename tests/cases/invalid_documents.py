@@ -61,7 +61,11 @@ TENSOR_FIELDS: dict[str, tuple[Any, ...]] = {
         *({"kind": "literal", "values": [1] * 777}, {"kind": "literal", "values": "1"}, "permutation"),
         *({"kind": "uniform", "low": 1, "high": 0}, {"kind": "uniform", "low": "0"}, {"kind": "sorted"}),
         *({"kind": "file", "path": "../x.npy"}, {"kind": "file", "path": "/x.npy"}, {"kind": "file"}),
-        *({"kind": "file", "path": "x.pt"}, {"kind": "file", "path": "a\\x.npy"}, {"kind": "file", "path": 3}),
+        *(
+            {"kind": "file", "path": "x.pt"},
+            {"kind": "file", "path": "a\\x.npy"},
+            {"kind": "file", "path": 3},
+        ),
         *({"kind": "file", "path": "x.npy", "sha256": "00"}, {"kind": "constant", "value": [1]}),
     ),
 }
@@ -69,16 +73,34 @@ TENSOR_FIELDS: dict[str, tuple[Any, ...]] = {
 WRONG_TENSOR = {"type": "tensor", "shape": [], "dtype": "float32"}
 VALUES: tuple[Any, ...] = (
     *({}, {"shape": [1]}, {"type": None}, {"type": 3}, {"type": "Tensor"}, {"type": "tenosr", "shape": [1]}),
-    *({"type": "int"}, {"type": "int", "value": 1.5}, {"type": "int", "value": "1"}, {"type": "int", "value": True}),
+    *(
+        {"type": "int"},
+        {"type": "int", "value": 1.5},
+        {"type": "int", "value": "1"},
+        {"type": "int", "value": True},
+    ),
     *({"type": "int", "value": 1, "value_range": [1, 2]}, {"type": "int", "value_range": [2, 1]}),
-    *({"type": "int", "value_range": [1]}, {"type": "int", "value_range": 3}, {"type": "int", "value": 2**64}),
+    *(
+        {"type": "int", "value_range": [1]},
+        {"type": "int", "value_range": 3},
+        {"type": "int", "value": 2**64},
+    ),
     *({"type": "float"}, {"type": "float", "value": "many"}, {"type": "float", "value_range": ["nan", 1]}),
     *({"type": "float", "value": 10**400}, {"type": "float", "value": None, "value_range": None}),
     *({"type": "complex", "real": "i"}, {"type": "complex", "imaginary": 1}, {"type": "complex", "value": 1}),
     *({"type": "bool"}, {"type": "bool", "value": 1}, {"type": "bool", "value": "true"}),
-    *({"type": "str"}, {"type": "str", "value": 3}, {"type": "str", "value": "\0"}, {"type": "none", "value": None}),
+    *(
+        {"type": "str"},
+        {"type": "str", "value": 3},
+        {"type": "str", "value": "\0"},
+        {"type": "none", "value": None},
+    ),
     *({"type": "device", "value": "tpu"}, {"type": "dtype"}, {"type": "dtype", "value": "float"[::-1]}),
-    *({"type": "layout", "value": "dense"}, {"type": "memory_format", "value": "nhwc"}, {"type": "generator", "s": 1}),
+    *(
+        {"type": "layout", "value": "dense"},
+        {"type": "memory_format", "value": "nhwc"},
+        {"type": "generator", "s": 1},
+    ),
     *({"type": "slice", "step": 0}, {"type": "slice", "start": 1.5}, {"type": "slice", "stop": "3"}),
     *({"type": "list", "value": 3}, {"type": "list", "value": {"a": 1}}, {"type": "tuple", "values": [1]}),
     *({"type": "dict", "value": [1]}, {"type": "dict", "value": {"": 1}}, {"type": "ellipsis", "value": 1}),
@@ -88,7 +110,17 @@ HEADER_FIELDS: dict[str, tuple[Any, ...]] = {
     "opbench": (0, 2, "1", 1.0, True, None, [], 10**30),
     "name": (*TEXT, None),
     "description": (*TEXT, None),
-    "defaults": (1, "x", [], [1], {"op": "torch.mm"}, {"args": []}, {"seed": "x"}, {"sede": 1}, {"stmt": "x"}),
+    "defaults": (
+        1,
+        "x",
+        [],
+        [1],
+        {"op": "torch.mm"},
+        {"args": []},
+        {"seed": "x"},
+        {"sede": 1},
+        {"stmt": "x"},
+    ),
     "cases": (None, {}, "x", 3, [], True, [None], [3], [[]], ["torch.mm"], [{}]),
 }
 
@@ -124,7 +156,12 @@ def invalid_document(index: int) -> Invalid:
     # What one change did another may have removed with the whole it was in.
     certain = tuple(places) if len(changes) == 1 else ()
     text = json.dumps(suite)
-    if chance.random() < 0.25 and isinstance(suite.get("cases"), list) and suite["cases"] and "opbench" in suite:
+    if (
+        chance.random() < 0.25
+        and isinstance(suite.get("cases"), list)
+        and suite["cases"]
+        and "opbench" in suite
+    ):
         header = {name: value for name, value in suite.items() if name != "cases"}
         lines = "\n".join(map(json.dumps, [header, *suite["cases"]]))
         return Invalid(what, ".jsonl", lines.encode(), tuple(_line_of(place) for place in certain))
@@ -179,7 +216,10 @@ def _language(suite: Document, chance: random.Random) -> tuple[str, ...]:
 def _tensor_field(suite: Document, chance: random.Random) -> tuple[str, ...]:
     case, place = _some_case(suite, chance)
     name = chance.choice(list(TENSOR_FIELDS))
-    case["args"] = [*_list(case.get("args")), WRONG_TENSOR | {name: copy.deepcopy(chance.choice(TENSOR_FIELDS[name]))}]
+    case["args"] = [
+        *_list(case.get("args")),
+        WRONG_TENSOR | {name: copy.deepcopy(chance.choice(TENSOR_FIELDS[name]))},
+    ]
     return (f"{place}.args[{len(case['args']) - 1}]",)
 
 
@@ -187,7 +227,9 @@ def _value(suite: Document, chance: random.Random) -> tuple[str, ...]:
     case, place = _some_case(suite, chance)
     wrong = copy.deepcopy(chance.choice(VALUES))
     for _ in range(chance.choice((0, 0, 1, 3))):
-        wrong = chance.choice(([wrong], {"type": "tuple", "value": [wrong]}, {"type": "dict", "value": {"a": wrong}}))
+        wrong = chance.choice(
+            ([wrong], {"type": "tuple", "value": [wrong]}, {"type": "dict", "value": {"a": wrong}})
+        )
     if chance.random() < 0.3:
         case["kwargs"] = {"wrong": wrong}
         return (f"{place}.kwargs.wrong",)
@@ -206,7 +248,9 @@ def _misspelt(suite: Document, chance: random.Random) -> tuple[str, ...]:
     item, place = chance.choice(found)
     name = chance.choice(list(item))
     at = chance.randrange(len(name))
-    wrong = chance.choice((name[:at] + name[at:].swapcase(), name + "s", "_" + name, name[:at] + "x" + name[at:]))
+    wrong = chance.choice(
+        (name[:at] + name[at:].swapcase(), name + "s", "_" + name, name[:at] + "x" + name[at:])
+    )
     item[wrong] = item.pop(name)
     return (place,)
 

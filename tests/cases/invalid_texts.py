@@ -38,8 +38,12 @@ def _in_text(text: str, place: int) -> bool:
 def _put_in(suite: dict[str, Any], chance: random.Random) -> Made:
     """Something JSON has not, at the beginning, between two values or at the end."""
     text = json.dumps(suite)
-    wrong = chance.choice(("// note\n", "/* */", "# note\n", ",", "'", "\\", "}", "]", "\x00", "undefined", "(", "\v"))
-    places = [place for place in range(len(text)) if text.startswith(', "', place) and not _in_text(text, place)]
+    wrong = chance.choice(
+        ("// note\n", "/* */", "# note\n", ",", "'", "\\", "}", "]", "\x00", "undefined", "(", "\v")
+    )
+    places = [
+        place for place in range(len(text)) if text.startswith(', "', place) and not _in_text(text, place)
+    ]
     place = chance.choice((0, len(text), *places))
     return ".json", (text[:place] + wrong + text[place:]).encode(), True
 
@@ -68,7 +72,9 @@ def _long_number(suite: dict[str, Any], chance: random.Random) -> Made:
 
 def _surrogate(suite: dict[str, Any], chance: random.Random) -> Made:
     half = chance.choice((r"\ud800", r"\udfff", r"\udc00\ud800", r"ok \udbff ok"))
-    place = chance.choice(('"label": "{}"', '"tags": ["{}"]', '"args": ["{}"]', '"kwargs": {{"{}": 1}}', '"{}": 1'))
+    place = chance.choice(
+        ('"label": "{}"', '"tags": ["{}"]', '"args": ["{}"]', '"kwargs": {{"{}": 1}}', '"{}": 1')
+    )
     text = f'{{"opbench": 1, "cases": [{{"op": "torch.mm", {place.format(half)}}}]}}'
     return chance.choice((".json", ".yaml")), text.encode(), True
 
@@ -96,7 +102,21 @@ def _wrong_byte(suite: dict[str, Any], chance: random.Random) -> Made:
 
 
 def _nothing(suite: dict[str, Any], chance: random.Random) -> Made:
-    texts = ("", " \n\t\n", "null", "[]", "{}", "3", '"text"', "true", "[1, 2]", "\n" * 1000, "-", "---", "# x")
+    texts = (
+        "",
+        " \n\t\n",
+        "null",
+        "[]",
+        "{}",
+        "3",
+        '"text"',
+        "true",
+        "[1, 2]",
+        "\n" * 1000,
+        "-",
+        "---",
+        "# x",
+    )
     return chance.choice((".json", ".jsonl", ".toml", ".yaml")), chance.choice(texts).encode(), True
 
 
@@ -111,7 +131,9 @@ def _changed_bytes(suite: dict[str, Any], chance: random.Random) -> Made:
     data = bytearray(json.dumps(suite).encode())
     for _ in range(chance.choice((1, 2, 5, 50))):
         place = chance.randrange(len(data))
-        data[place : place + chance.randrange(3)] = bytes(chance.randrange(256) for _ in range(chance.randrange(3)))
+        data[place : place + chance.randrange(3)] = bytes(
+            chance.randrange(256) for _ in range(chance.randrange(3))
+        )
     return chance.choice((".json", ".jsonl", ".yaml")), bytes(data), False
 
 
@@ -207,7 +229,18 @@ def _odd_toml(suite: dict[str, Any], chance: random.Random) -> Made:
 
 def _odd_lines(suite: dict[str, Any], chance: random.Random) -> Made:
     good = ['{"opbench": 1, "name": "x"}', '{"op": "torch.mm"}', '{"op": "torch.add"}']
-    wrong = ("[]", "null", "3", '{"op": "torch.mm"}, ', "{}", good[0], '{"op": "torch.mul"', "x", good[1], '{"opbench": 2}')
+    wrong = (
+        "[]",
+        "null",
+        "3",
+        '{"op": "torch.mm"}, ',
+        "{}",
+        good[0],
+        '{"op": "torch.mul"',
+        "x",
+        good[1],
+        '{"opbench": 2}',
+    )
     good.insert(chance.randint(2, 3), chance.choice(wrong))
     ending = chance.choice(("\n", "\r\n", "\n\n"))
     return ".jsonl", ending.join(good).encode(), True

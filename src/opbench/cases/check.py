@@ -36,7 +36,7 @@ def _operator(value: Any, place: Place, problems: Problems) -> Any:
 def _nonempty(value: Any, place: Place, problems: Problems) -> Any:
     checked = text(value, place, problems)
     if checked == "":
-        problems.add(place, "must not be empty", found='""')
+        problems.add(place, "must not be empty", found='""', expected="text")
         return INVALID
     return checked
 
@@ -161,11 +161,16 @@ def _check_work(
 ) -> None:
     has_op, has_stmt = (document.get(name) not in (None, "") for name in ("op", "stmt"))
     if has_op and has_stmt:
-        problems.add(place, "op and stmt exclude each other", expected="an operator, or a snippet")
+        problems.add(
+            place,
+            "op and stmt exclude each other",
+            found=describe(document),
+            expected="an operator, or a snippet",
+        )
     elif has_op:
-        _refuse(SNIPPET_FIELDS, "for snippets, and this is the call of an operator", found, place, problems)
+        _refuse(SNIPPET_FIELDS, "for snippets", "the call of an operator", document, found, place, problems)
     elif has_stmt:
-        _refuse(CALL_FIELDS, "for calls of operators, and this is a snippet", found, place, problems)
+        _refuse(CALL_FIELDS, "for calls of operators", "a snippet", document, found, place, problems)
         if found.get("direction") in ("backward", "forward_backward"):
             _refuse_backward(found["direction"], place, problems)
         if not allow_snippets:
@@ -176,21 +181,27 @@ def _check_work(
                 expected="an operator, or --allow-snippets (allow_snippets=True) if you trust the suite",
             )
     else:
-        problems.add(
-            place,
-            "op is missing",
-            found=describe(document),
-            expected='a field "op" (or "stmt", for a snippet)',
-        )
+        problems.missing(place, "op", document, 'a field "op" (or "stmt", for a snippet)')
 
 
 def _refuse(
-    names: tuple[str, ...], why: str, found: Mapping[str, Any], place: Place, problems: Problems
+    names: tuple[str, ...],
+    whose: str,
+    this: str,
+    document: dict[str, Any],
+    found: Mapping[str, Any],
+    place: Place,
+    problems: Problems,
 ) -> None:
     for name in names:
         # A default that is spelled out says nothing.
         if found.get(name) and found[name] != _DEFAULTS.get(name):
-            problems.add((place, name), f"{name} is {why}")
+            problems.add(
+                (place, name),
+                f"{name} is {whose}, and this is {this}",
+                found=describe(document[name]),
+                expected="nothing",
+            )
 
 
 def _refuse_backward(direction: str, place: Place, problems: Problems) -> None:

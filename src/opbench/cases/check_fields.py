@@ -48,10 +48,10 @@ def check_object(
         elif isinstance(key, str):
             problems.unknown((place, key), "field", key, fields)
         else:
-            problems.add(place, "names of fields must be text", found=describe(key))
+            problems.add(place, "not the name of a field", found=describe(key), expected="text")
     for name in required:
         if name not in document:
-            problems.add(place, f"{name} is missing", expected=f'a field "{name}"')
+            problems.missing(place, name, document)
     return result
 
 
@@ -81,11 +81,11 @@ def text(value: Any, place: Place, problems: Problems) -> Any:
         try:
             value.encode()
         except UnicodeEncodeError:
-            problems.add(place, "half of a surrogate pair is not text", found=quote(value))
+            problems.add(place, "half of a surrogate pair is no text", found=quote(value), expected="text")
             return INVALID
         if "\0" not in value:
             return value
-    problems.add(place, "text must not contain the NUL character", found=quote(value))
+    problems.add(place, "text with a NUL character", found=quote(value), expected="text without it")
     return INVALID
 
 
@@ -136,7 +136,7 @@ def integer(least: int, most: int) -> FieldCheck:
         if least <= value <= most:
             return value
         message = f"must not be below {least}" if value < least else f"must not be above {most}"
-        problems.add(place, message, found=describe(value))
+        problems.add(place, message, found=describe(value), expected=f"a whole number from {least} to {most}")
         return INVALID
 
     return checked
@@ -152,11 +152,11 @@ def number(
         if converted is INVALID:
             return INVALID
         if converted < least:
-            problems.add(place, f"must not be below {least:g}", found=describe(value))
+            problems.add(place, f"must not be below {least:g}", found=describe(value), expected=what)
         elif converted > most:
-            problems.add(place, f"must not be above {most:g}", found=describe(value))
+            problems.add(place, f"must not be above {most:g}", found=describe(value), expected=what)
         elif converted <= above:
-            problems.add(place, f"must be above {above:g}", found=describe(value))
+            problems.add(place, f"must be above {above:g}", found=describe(value), expected=what)
         else:
             return converted
         return INVALID
@@ -222,7 +222,7 @@ def items(check: FieldCheck, what: str, most: int) -> FieldCheck:
             problems.wrong_type(place, value, what)
             return INVALID
         if len(value) > most:
-            problems.add(place, f"must not have more than {most} entries", found=describe(value))
+            problems.too_many(place, value, most)
             return INVALID
         before = problems.count
         result = tuple([check(item, (place, index), problems) for index, item in enumerate(value)])

@@ -100,7 +100,7 @@ def fill(document: Any, place: Place, problems: Problems) -> Any:
     if not isinstance(kind, str):
         expected = "one of " + ", ".join(FILL_KINDS)
         if kind is None:
-            problems.add(place, "kind is missing", found=describe(document), expected=expected)
+            problems.missing(place, "kind", document, expected)
         else:
             problems.wrong_type((place, "kind"), kind, expected)
         return INVALID
@@ -126,6 +126,7 @@ def check_fill_suits(
         problems.add(
             place,
             f"fill {name} does not suit dtype {info.name}",
+            found=f"dtype {info.name}",
             expected=f"a dtype of kind {' or '.join(kinds)}, or another fill",
         )
         return
@@ -139,7 +140,12 @@ def _fits(value: Any, info: DTypeInfo, place: Place, problems: Problems, what: s
     if info.kind not in ("int", "bool"):
         return
     if type(value) is not int:
-        problems.add(place, f"{what} must be whole for dtype {info.name}", found=describe(value))
+        problems.add(
+            place,
+            f"{what} must be whole for dtype {info.name}",
+            found=describe(value),
+            expected="a whole number",
+        )
     elif not info.low <= value <= info.high:
         problems.add(
             place,
@@ -152,19 +158,32 @@ def _fits(value: Any, info: DTypeInfo, place: Place, problems: Problems, what: s
 def _rank(least: int, shape: tuple[int, ...], place: Place, problems: Problems) -> bool:
     if len(shape) < least:
         problems.add(
-            place, f"this fill needs at least {least} dimension{'s' * (least > 1)}", found=describe(shape)
+            place,
+            "the shape has too few dimensions for this fill",
+            found=f"shape {describe(shape)}",
+            expected=f"{least} or more",
         )
     return len(shape) >= least
 
 
 def _range(fill: Any, info: DTypeInfo, shape: tuple[int, ...], place: Place, problems: Problems) -> None:
     if fill.low >= fill.high:
-        problems.add(place, "low must be below high", found=f"{fill.low} and {fill.high}")
+        problems.add(
+            place,
+            "low must be below high",
+            found=f"{fill.low} and {fill.high}",
+            expected="the lower number first",
+        )
     elif isinstance(fill, values.Integers):
         _fits(fill.low, info, (place, "low"), problems, "low")
         _fits(fill.high - 1, info, (place, "high"), problems, "high - 1")
         if info.kind not in ("int", "bool") and fill.high > 2**63:
-            problems.add((place, "high"), f"must not be above {2**63}", found=describe(fill.high))
+            problems.add(
+                (place, "high"),
+                "does not fit into 64 bits",
+                found=describe(fill.high),
+                expected=f"at most {2**63}",
+            )
 
 
 def _bounded(fill: Any, info: DTypeInfo, shape: tuple[int, ...], place: Place, problems: Problems) -> None:
@@ -211,14 +230,24 @@ def _arange(
 ) -> None:
     for name in ("start", "step"):
         if isinstance(getattr(fill, name), str):
-            problems.add((place, name), "must be finite", found=describe(getattr(fill, name)))
+            problems.add(
+                (place, name),
+                "must be finite",
+                found=describe(getattr(fill, name)),
+                expected="a finite number",
+            )
             return
     _fits(fill.start, info, (place, "start"), problems, "start")
     count = math.prod(shape)
     if info.kind != "int" or not count:
         return
     if type(fill.step) is not int:
-        problems.add((place, "step"), f"step must be whole for dtype {info.name}", found=describe(fill.step))
+        problems.add(
+            (place, "step"),
+            f"step must be whole for dtype {info.name}",
+            found=describe(fill.step),
+            expected="a whole number",
+        )
     elif type(fill.start) is int:
         _fits(fill.start + (count - 1) * fill.step, info, place, problems, "the last number")
 
@@ -241,7 +270,12 @@ def _literal(
 
 def _square(fill: Any, info: DTypeInfo, shape: tuple[int, ...], place: Place, problems: Problems) -> None:
     if _rank(2, shape, place, problems) and shape[-1] != shape[-2]:
-        problems.add(place, "the last two dimensions must be equal", found=f"{shape[-2]} and {shape[-1]}")
+        problems.add(
+            place,
+            "the matrices must be square",
+            found=f"shape {describe(shape)}",
+            expected="equal last dimensions",
+        )
 
 
 def _rows(fill: Any, info: DTypeInfo, shape: tuple[int, ...], place: Place, problems: Problems) -> None:

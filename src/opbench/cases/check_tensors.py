@@ -135,23 +135,37 @@ def _check_layout(found: dict[str, Any], place: Place, problems: Problems) -> No
     if layout == "strided":
         for name, usual in (("density", values.Tensor(()).density), ("block_shape", None)):
             if found.get(name, usual) != usual:
-                problems.add((place, name), f"{name} is for sparse layouts", expected="a sparse layout")
+                problems.add(
+                    (place, name),
+                    f"{name} is for sparse layouts",
+                    found='layout "strided"',
+                    expected="a sparse layout",
+                )
     else:
         for name in ("strides", "storage_offset", "memory_format"):
             if found.get(name):
                 problems.add(
-                    (place, name), f"a tensor of layout {layout} has no {name}", expected='layout "strided"'
+                    (place, name),
+                    f"a tensor of layout {layout} has no {name}",
+                    found=describe(found[name]),
+                    expected=f'no {name}, or layout "strided"',
                 )
         if layout not in BLOCKED and "block_shape" in found:
             problems.add(
                 (place, "block_shape"),
                 f"layout {layout} has no blocks",
+                found=describe(found["block_shape"]),
                 expected="layout " + " or ".join(BLOCKED),
             )
         if layout in BLOCKED and "block_shape" not in found:
-            problems.add(place, "block_shape is missing", expected=f"the size of a block of layout {layout}")
+            problems.missing(place, "block_shape", found, f"the size of a block of layout {layout}")
     if "strides" in found and "memory_format" in found:
-        problems.add((place, "memory_format"), "strides and memory_format exclude each other")
+        problems.add(
+            (place, "memory_format"),
+            "strides and memory_format exclude each other",
+            found=describe(found["memory_format"]),
+            expected="one of them",
+        )
 
 
 def _check_dtype(found: dict[str, Any], info: DTypeInfo, place: Place, problems: Problems) -> None:
@@ -160,6 +174,7 @@ def _check_dtype(found: dict[str, Any], info: DTypeInfo, place: Place, problems:
             problems.add(
                 (place, "requires_grad"),
                 f"a tensor of dtype {info.name} has no gradient",
+                found="true",
                 expected="a floating-point or complex dtype",
             )
         else:
@@ -168,6 +183,7 @@ def _check_dtype(found: dict[str, Any], info: DTypeInfo, place: Place, problems:
         problems.add(
             (place, "quantization"),
             f"dtype {info.name} is not quantised",
+            found="a quantization",
             expected="qint8, quint8 or another quantised dtype",
         )
 
@@ -188,7 +204,10 @@ def _check_shape(found: dict[str, Any], shape: tuple[int, ...], place: Place, pr
             _name_strides(found, shape, strides)
     if name == "preserve_format":
         problems.add(
-            (place, "memory_format"), "a new tensor has no format to preserve", found='"preserve_format"'
+            (place, "memory_format"),
+            "a new tensor has no format to preserve",
+            found='"preserve_format"',
+            expected="another memory format",
         )
     elif name == "contiguous_format":
         del found["memory_format"]
@@ -196,19 +215,28 @@ def _check_shape(found: dict[str, Any], shape: tuple[int, ...], place: Place, pr
         problems.add(
             (place, "memory_format"),
             f"{name} is for tensors of {FORMAT_RANKS[name]} dimensions",
-            found=f"{len(shape)} dimension{'s' * (len(shape) != 1)}",
+            found=f"shape {describe(shape)}",
+            expected=f"{FORMAT_RANKS[name]} dimensions, or strides",
         )
     elif name is not None and channels_last_strides(shape) == contiguous_strides(shape):
         del found["memory_format"]
     layout = found.get("layout", "strided")
     if layout not in ("strided", "sparse_coo") and len(shape) < 2:
         problems.add(
-            (place, "layout"), f"{layout} is for tensors of at least 2 dimensions", found=describe(shape)
+            (place, "layout"),
+            f"{layout} is for tensors of at least 2 dimensions",
+            found=f"shape {describe(shape)}",
+            expected="2 dimensions or more",
         )
     elif "block_shape" in found and len(shape) >= 2:
         for size, block in zip(shape[-2:], found["block_shape"], strict=True):
             if size % block:
-                problems.add((place, "block_shape"), f"blocks of {block} do not divide a dimension of {size}")
+                problems.add(
+                    (place, "block_shape"),
+                    f"blocks of {block} do not divide a dimension of {size}",
+                    found=describe(found["block_shape"]),
+                    expected="divisors of the last two dimensions",
+                )
 
 
 def _name_strides(found: dict[str, Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
@@ -235,7 +263,8 @@ def _check_together(
             problems.add(
                 ((place, "quantization"), "axis"),
                 f"there is no dimension {quantization.axis}",
-                found=describe(shape),
+                found=f"shape {describe(shape)}",
+                expected="one of the tensor's dimensions",
             )
         elif quantization.axis < 0:
             found["quantization"] = values.PerChannel(
@@ -249,7 +278,9 @@ def _with_content(chosen: values.FromFile, place: Place, problems: Problems) -> 
     try:
         content = problems.hash_file(chosen.path)
     except ValueError as error:
-        problems.add(place, str(error), found=describe(chosen.path))
+        problems.add(
+            place, str(error), found=describe(chosen.path), expected="a .npy file in the suite's folder"
+        )
         return chosen
     if chosen.sha256 and chosen.sha256 != content:
         problems.add(

@@ -90,10 +90,9 @@ def sequence(document: Any, place: Place, problems: Problems) -> Any:
         problems.wrong_type(place, document, "a list of values")
         return INVALID
     if len(document) > MOST_ITEMS:
-        problems.add(place, f"must not have more than {MOST_ITEMS} entries", found=describe(document))
+        problems.too_many(place, document, MOST_ITEMS)
         return INVALID
-    if problems.depth >= DEEPEST:
-        problems.add(place, f"values must not be nested more than {DEEPEST} deep")
+    if _too_deep(document, place, problems):
         return INVALID
     before = problems.count
     problems.depth += 1
@@ -102,16 +101,26 @@ def sequence(document: Any, place: Place, problems: Problems) -> Any:
     return result if problems.count == before else INVALID
 
 
+def _too_deep(document: Any, place: Place, problems: Problems) -> bool:
+    if problems.depth >= DEEPEST:
+        problems.add(
+            place,
+            "values are nested too deep",
+            found=describe(document),
+            expected=f"values at most {DEEPEST} deep",
+        )
+    return problems.depth >= DEEPEST
+
+
 def mapping(document: Any, place: Place, problems: Problems) -> Any:
     """An object whose fields are values, in the order of their names."""
     if not isinstance(document, dict):
         problems.wrong_type(place, document, "an object of names and values")
         return INVALID
     if len(document) > MOST_ITEMS:
-        problems.add(place, f"must not have more than {MOST_ITEMS} entries", found=describe(document))
+        problems.too_many(place, document, MOST_ITEMS)
         return INVALID
-    if problems.depth >= DEEPEST:
-        problems.add(place, f"values must not be nested more than {DEEPEST} deep")
+    if _too_deep(document, place, problems):
         return INVALID
     before = problems.count
     problems.depth += 1
@@ -142,12 +151,20 @@ def _numeric(make: Any, single: FieldCheck, bound: FieldCheck) -> ValueCheck:
         given, drawn = found.get("value"), found.get("value_range")
         if drawn is not None and drawn[0] > drawn[1]:
             problems.add(
-                (place, "value_range"), "the lower number comes first", found=f"{drawn[0]} and {drawn[1]}"
+                (place, "value_range"),
+                "the lower number comes first",
+                found=f"{drawn[0]} and {drawn[1]}",
+                expected=f"{drawn[1]} and {drawn[0]}",
             )
         if given is not None and drawn is not None:
-            problems.add(place, "value and value_range exclude each other")
+            problems.add(
+                place,
+                "value and value_range exclude each other",
+                found=describe(document),
+                expected="one of them",
+            )
         if given is None and drawn is None and problems.count == before:
-            problems.add(place, "value is missing", expected="a value or a value_range")
+            problems.missing(place, "value", document, "a value or a value_range")
         if problems.count != before:
             return INVALID
         if drawn is not None and drawn[0] == drawn[1]:
@@ -175,7 +192,7 @@ def _struct(make: Any, fields: dict[str, FieldCheck], required: tuple[str, ...] 
 def _nonzero(document: Any, place: Place, problems: Problems) -> Any:
     checked = _int64(document, place, problems)
     if checked == 0:
-        problems.add(place, "a step must not be 0", found="0")
+        problems.add(place, "a step must not be 0", found="0", expected="another number")
         return INVALID
     return checked
 

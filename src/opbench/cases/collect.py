@@ -52,14 +52,14 @@ def describe(value: Any) -> str:
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, (list, tuple)):
-        return f"a list of {len(value)}" if value else "an empty list"
+        if len(value) <= 6 and all(type(item) is int and item.bit_length() <= 64 for item in value):
+            return str(list(value))
+        return f"a list of {len(value)}"
     if isinstance(value, dict):
         keys = [quote(str(key)) if isinstance(key, str) else type(key).__name__ for key in list(value)[:3]]
-        return (
-            f"an object with {', '.join(keys)}{', ...' if len(value) > 3 else ''}"
-            if keys
-            else "an empty object"
-        )
+        if not keys:
+            return "an empty object"
+        return f"an object with {', '.join(keys)}" + (f", ... ({len(value)})" if len(value) > 3 else "")
     return f"a Python {type(value).__name__}"
 
 
@@ -78,9 +78,7 @@ class Problems:
         self.kept: list[Problem] = []
         self.count = 0
 
-    def add(
-        self, place: Place, message: str, *, found: str = "", expected: str = "", suggestion: str = ""
-    ) -> None:
+    def add(self, place: Place, message: str, *, found: str, expected: str, suggestion: str = "") -> None:
         """Note one problem at a place."""
         self.count += 1
         if len(self.kept) < MOST_PROBLEMS:
@@ -90,11 +88,21 @@ class Problems:
         """Note a value of the wrong type."""
         self.add(place, "wrong type", found=describe(value), expected=expected)
 
+    def missing(self, place: Place, name: str, document: Any, expected: str = "") -> None:
+        """Note a field that there must be."""
+        self.add(
+            place, f"{name} is missing", found=describe(document), expected=expected or f'a field "{name}"'
+        )
+
+    def too_many(self, place: Place, document: Any, most: int) -> None:
+        """Note a list or an object that is too long."""
+        self.add(place, "too long", found=describe(document), expected=f"at most {most} entries")
+
     def unknown(self, place: Place, what: str, name: str, valid: Iterable[str], expected: str = "") -> None:
         """Note a name that does not exist, with the nearest one that does."""
         names = list(valid)
         if not expected:
-            expected = "one of " + ", ".join(names) if len(names) <= 20 else ""
+            expected = "one of " + ", ".join(names)
         self.add(
             place, f"unknown {what}", found=quote(name), expected=expected, suggestion=nearest(name, names)
         )

@@ -91,13 +91,16 @@ def _definitions() -> Schema:
             "oneOf": [
                 {
                     "required": ["op"],
-                    "properties": {"op": {"minLength": 1, "not": {"type": "null"}}, "language": {"enum": [None, *_python()]}}
+                    "properties": {
+                        "op": {"minLength": 1, "not": {"type": "null"}},
+                        "language": {"enum": [None, *_python()]},
+                    }
                     | {name: {"enum": [None, ""]} for name in ("stmt", "setup", "global_setup")},
                 },
                 {
                     "required": ["stmt"],
                     "properties": {"stmt": {"minLength": 1}, "op": {"enum": [None, ""]}}
-                    | {name: _NO_ARGUMENTS for name in CALL_FIELDS},
+                    | dict.fromkeys(CALL_FIELDS, _NO_ARGUMENTS),
                 },
             ],
         },

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from opbench.cases.check_fields import INVALID
-from opbench.cases.collect import Place, Problems, describe, quote
+from opbench.cases.collect import Place, Problems, quote
+
+TOO_DEEP = "values are nested too deep"
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "UTF-8 with a byte order mark"),
@@ -47,13 +49,18 @@ class JsonReader:
         try:
             document = self._decoder.decode(text)
         except RecursionError:
-            problems.add(place, "values are nested too deep")
+            problems.add(place, TOO_DEEP, found="thousands of levels", expected="a few")
             return self._dropped()
         except json.JSONDecodeError as error:
             self._note_syntax(text, error, place, problems)
             return self._dropped()
         except ValueError as error:  # a number with more digits than Python takes
-            problems.add(place, "a number is too long", found=str(error).partition(";")[0])
+            problems.add(
+                place,
+                "a number is too long",
+                found=str(error).partition(";")[0],
+                expected="a number of usual length",
+            )
             return self._dropped()
         if self._repeated or self._constants:
             self._note_found(document, place, problems)
@@ -85,7 +92,10 @@ class JsonReader:
         )
         rest = text[error.pos : error.pos + 20].strip()
         problems.add(
-            place, f"not JSON: {error.msg} at {where}", found=quote(rest) if rest else "the end of the text"
+            place,
+            f"not JSON: {error.msg} at {where}",
+            found=quote(rest) if rest else "the end of the text",
+            expected="JSON",
         )
 
     def _note_found(self, document: Any, place: Place, problems: Problems) -> None:
@@ -99,11 +109,15 @@ class JsonReader:
                 )
             elif isinstance(item, dict) and id(item) in repeated:
                 for key in repeated.pop(id(item)):
-                    problems.add(where, "a key stands twice in one object", found=quote(key))
+                    _note_repeated(key, where, problems)
         # An object that a repeated key hides is nowhere in the document.
         for keys in repeated.values():
             for key in keys:
-                problems.add(place, "a key stands twice in one object", found=quote(key))
+                _note_repeated(key, place, problems)
+
+
+def _note_repeated(key: str, place: Place, problems: Problems) -> None:
+    problems.add(place, "a key stands twice in one object", found=quote(key), expected="each key once")
 
 
 class _Constant:
@@ -122,12 +136,3 @@ def _walk(document: Any, place: Place) -> Iterator[tuple[Any, Place]]:
             pending.extend((part, (where, key)) for key, part in reversed(item.items()))
         elif isinstance(item, list):
             pending.extend((part, (where, index)) for index, part in reversed(list(enumerate(item))))
-
-
-def read_object(document: Any, place: Place, problems: Problems, what: str) -> dict[str, Any] | None:
-    """The document if it is an object, else None, noted."""
-    if isinstance(document, dict):
-        return document
-    if document is not INVALID:
-        problems.add(place, f"not {what}", found=describe(document), expected="an object")
-    return None

@@ -71,7 +71,7 @@ def check_suite(
         problems.wrong_type("cases", documents, "a list of cases")
         return header, ()
     if found and "cases" in found and not documents:
-        problems.add("cases", "a suite must have cases", found="an empty list")
+        problems.add("cases", "a suite must have cases", found="an empty list", expected="a case")
     cases: list[Case] = []
     first = FirstPlaces()
     for index, item in enumerate(documents):

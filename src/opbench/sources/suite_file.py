@@ -12,7 +12,7 @@ from opbench.cases.collect import Problems
 from opbench.cases.errors import UsageError
 from opbench.cases.files import FileHasher
 from opbench.cases.model import Suite
-from opbench.cases.strict_json import JsonReader, decode_text
+from opbench.cases.strict_json import TOO_DEEP, JsonReader, decode_text
 from opbench.cases.suggest import nearest
 from opbench.sources.suite_document import check_suite
 from opbench.sources.suite_lines import open_lines, reason_of
@@ -76,9 +76,11 @@ def _read_toml(text: str, problems: Problems) -> Any:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        problems.add("", "values are nested too deep")
+        problems.add("", TOO_DEEP, found="thousands of levels", expected="a few")
     except ValueError as error:
-        problems.add("", f"not TOML: {error}")
+        # What comes first is what is wrong, then its place.
+        message = " ".join(str(error).split())
+        problems.add("", "not TOML", found=message.partition("; ")[0][:200], expected="TOML")
     return INVALID
 
 

@@ -95,7 +95,7 @@ class _Lines:
         except OSError as error:
             raise UsageError(f"{self._file}: {reason_of(error)}") from None
         if not problems.count and not first.count:
-            problems.add("", "a suite must have cases", found="none")
+            problems.add("", "a suite must have cases", found="none", expected="a case on each line")
         problems.raise_any()
 
 
@@ -105,7 +105,12 @@ def _numbered(stream: BinaryIO, problems: Problems) -> Iterator[tuple[int, bytes
     while data := stream.readline(LONGEST_LINE + 1):
         number += 1
         if len(data) > LONGEST_LINE:
-            problems.add(f"line {number}", f"a line of more than {LONGEST_LINE >> 20} MiB")
+            problems.add(
+                f"line {number}",
+                "the line is too long",
+                found=f"more than {LONGEST_LINE >> 20} MiB",
+                expected="one case",
+            )
             while data and not data.endswith(b"\n"):
                 data = stream.readline(LONGEST_LINE)
         elif not data.isspace():

@@ -7,6 +7,7 @@ from typing import Any
 from opbench.cases.check_fields import INVALID
 from opbench.cases.collect import Problems, describe
 from opbench.cases.errors import UsageError
+from opbench.cases.strict_json import TOO_DEEP
 
 LARGEST_YAML = 16 << 20
 # A few lines of aliases to aliases can stand for more values than there are atoms.
@@ -17,7 +18,10 @@ def read_yaml(text: str, problems: Problems) -> Any:
     """The data that a YAML document holds, or INVALID with a problem noted."""
     if len(text) > LARGEST_YAML:
         problems.add(
-            "", f"more than {LARGEST_YAML >> 20} MiB of YAML", expected="a suite of this size as .jsonl"
+            "",
+            "too long for YAML",
+            found=f"more than {LARGEST_YAML >> 20} MiB",
+            expected="a suite of this size as .jsonl",
         )
         return INVALID
     try:
@@ -28,16 +32,23 @@ def read_yaml(text: str, problems: Problems) -> Any:
         document = _load(yaml, text, problems)
         if _count(document) <= MOST_VALUES:
             return document
-        problems.add("", "its aliases stand for too many values", expected=f"at most {MOST_VALUES} values")
+        problems.add(
+            "",
+            "its aliases stand for too many values",
+            found=f"more than {MOST_VALUES} values",
+            expected="fewer",
+        )
     except RecursionError:
-        problems.add("", "values are nested too deep")
+        problems.add("", TOO_DEEP, found="hundreds of levels", expected="a few")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problems.add("", f"not YAML: {error.problem or error.context}{where}")
-    except (yaml.YAMLError, ValueError, OverflowError, TypeError, AttributeError, LookupError) as error:
+        problems.add("", f"not YAML{where}", found=str(error.problem or error.context), expected="YAML")
+    except yaml.YAMLError as error:
+        problems.add("", "not YAML", found=" ".join(str(error).split())[:200], expected="YAML")
+    except (ValueError, OverflowError, TypeError, AttributeError, LookupError):
         # The loader's own constructors stumble over odd scalars such as the date 2001-99-99.
-        problems.add("", f"not YAML: {' '.join(str(error).split())[:200]}")
+        problems.add("", "not YAML", found="a value that is not of its type", expected="YAML")
     return INVALID
 
 
@@ -76,6 +87,7 @@ def _note_repeated(yaml: Any, root: Any, problems: Problems) -> None:
                         "",
                         f"a key stands twice in one object, again at line {line}",
                         found=describe(key.value),
+                        expected="each key once",
                     )
                 keys.add((key.tag, key.value))
 
