@@ -76,7 +76,7 @@ def strided(
         return memory
     once = tuple(1 if stride == 0 else size for size, stride in zip(shape, strides, strict=True))
     numbers = make(once)
-    if _places_are_distinct(once, strides):
+    if places_are_distinct(once, strides):
         memory.as_strided(once, strides, offset).copy_(numbers)
     else:
         _scatter_first(memory, numbers.view(-1), once, strides, offset)
@@ -104,25 +104,32 @@ def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
-def _places_are_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """True when each stride steps over all that the smaller ones reach (sufficient, and usual)."""
+def places_are_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """True when no two elements share a place in memory."""
     reach = 0
     for stride, size in sorted(zip(strides, shape, strict=True)):
         if size > 1:
             if stride <= reach:
-                return False
+                # Not as usual, where each stride steps over all that the smaller ones reach.
+                places = _places(shape, strides, 0)
+                return len(places.unique()) == len(places)
             reach += (size - 1) * stride
     return True
+
+
+def _places(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> torch.Tensor:
+    """Where in memory each element lies."""
+    places = torch.full((1,) * len(shape), offset, dtype=torch.int64, device="cpu")
+    for dim, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+        steps = torch.arange(size, dtype=torch.int64, device="cpu").mul_(stride)
+        places = places + steps.view([-1 if other == dim else 1 for other in range(len(shape))])
+    return places.reshape(-1)
 
 
 def _scatter_first(
     memory: torch.Tensor, numbers: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
 ) -> None:
-    places = torch.full((1,) * len(shape), offset, dtype=torch.int64, device="cpu")
-    for dim, (size, stride) in enumerate(zip(shape, strides, strict=True)):
-        steps = torch.arange(size, dtype=torch.int64, device="cpu").mul_(stride)
-        places = places + steps.view([-1 if other == dim else 1 for other in range(len(shape))])
-    sorted_places, order = places.reshape(-1).sort(stable=True)
+    sorted_places, order = _places(shape, strides, offset).sort(stable=True)
     is_first = torch.ones_like(sorted_places, dtype=torch.bool)
     is_first[1:] = sorted_places[1:] != sorted_places[:-1]
     as_bits(memory)[sorted_places[is_first]] = as_bits(numbers)[order[is_first]]

@@ -6,6 +6,7 @@ same on every machine and device, and whatever ran before.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -37,7 +38,7 @@ class Builder:
         """The positional and the keyword arguments of a call, in the order they are given."""
         prefix = f"{path}." if path else ""
         positional = [self.value(spec, f"{prefix}args[{index}]") for index, spec in enumerate(args)]
-        keyword = {name: self.value(spec, f"{prefix}kwargs.{name}") for name, spec in kwargs.items()}
+        keyword = {name: self.value(spec, _inside(f"{prefix}kwargs", name)) for name, spec in kwargs.items()}
         return positional, keyword
 
     def value(self, spec: Spec, path: str) -> Any:
@@ -97,7 +98,13 @@ def _items(builder: Builder, spec: Spec, path: str) -> list[Any]:
 
 
 def _dict(builder: Builder, spec: Spec, path: str) -> dict[str, Any]:
-    return {name: builder.value(item, f"{path}.{name}") for name, item in spec.get("value", {}).items()}
+    return {name: builder.value(item, _inside(path, name)) for name, item in spec.get("value", {}).items()}
+
+
+def _inside(path: str, name: str) -> str:
+    """The path of a named value; quoted names are never those of another value further inside."""
+    plain = name.isascii() and name.isidentifier()
+    return f"{path}.{name}" if plain else f"{path}[{json.dumps(name)}]"
 
 
 def _complex(builder: Builder, spec: Spec, path: str) -> complex:

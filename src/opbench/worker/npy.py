@@ -157,7 +157,8 @@ def _tensor(data: bytearray, header: Header) -> torch.Tensor:
     if header.is_swapped:
         item_bytes = header.dtype.itemsize // (2 if header.dtype.is_complex else 1)
         flat = flat.view(-1, item_bytes).flip(1).reshape(-1)
-    numbers = flat.view(header.dtype)
+    # A truth that is neither 0 nor 1 is none that torch can work with.
+    numbers = flat.ne(0) if header.dtype == torch.bool else flat.view(header.dtype)
     if header.is_fortran:
         return numbers.view(header.shape[::-1]).permute(*reversed(range(len(header.shape)))).contiguous()
     return numbers.view(header.shape)

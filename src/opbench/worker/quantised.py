@@ -57,8 +57,9 @@ def _empty(
     dtype = dtype_named(spec["dtype"])
     if not kind.low <= zero_point <= kind.high:
         raise Unsupported(f"the zero point {zero_point} is not one of {kind.low} to {kind.high}")
-    if not (scale > 0 and math.isfinite(scale)):
-        raise Unsupported(f"the scale must be above 0 and finite, not {scale}")
+    # torch's kernels divide by it in single precision.
+    if not torch.finfo(torch.float32).smallest_normal <= scale < math.inf:
+        raise Unsupported(f"the scale {scale} is too small, or too large, for torch's quantised tensors")
     if quantization["scheme"] == "per_tensor":
         return torch._empty_affine_quantized(
             shape, scale=scale, zero_point=zero_point, dtype=dtype, device=device

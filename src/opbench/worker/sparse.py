@@ -9,11 +9,10 @@ import torch
 
 from opbench.worker.bijection import scattered
 from opbench.worker.errors import Unsupported
+from opbench.worker.fills import FILLED_DIMENSIONS
 from opbench.worker.layouts import MakeNumbers, as_bits, layout_named
 from opbench.worker.streams import Stream
 
-# Fills whose numbers mean something only together.
-WHOLE_FILLS = ("permutation", "sorted", "offsets", "positive_definite", "probabilities")
 # Fills that say which number belongs where.
 PLACED_FILLS = ("literal", "arange", "file")
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
@@ -35,7 +34,7 @@ def sparse(
     """
     layout = spec["layout"]
     fill = (spec.get("fill") or {}).get("kind")
-    if fill in WHOLE_FILLS:
+    if fill in FILLED_DIMENSIONS:
         raise Unsupported(
             f"the fill {fill} is for strided tensors: sparse ones hold only some of its numbers"
         )
@@ -90,6 +89,8 @@ def _compressed(
     # Positions count along the compressed dimension first.
     lines, places = grid if by_row else grid[::-1]
     matrices = math.prod(batch)
+    # First of all, because it is what a huge number of matrices has no memory for.
+    pointers = torch.zeros((matrices, lines + 1), dtype=torch.int64, device="cpu")
     chosen = [
         _positions(lines * places, spec.get("density", 0.1), stream.substream(str(matrix)))
         for matrix in range(matrices)
@@ -99,7 +100,6 @@ def _compressed(
     line = positions.div(max(places, 1), rounding_mode="floor")
     place = positions.remainder(max(places, 1))
     ends = torch.arange(1, lines + 1, dtype=torch.int64, device="cpu").expand(matrices, lines).contiguous()
-    pointers = positions.new_zeros((matrices, lines + 1))
     pointers[:, 1:] = torch.searchsorted(line.contiguous(), ends)
     is_blocked = layout in ("sparse_bsr", "sparse_bsc")
     own = block if is_blocked else ()

@@ -11,8 +11,15 @@ import torch
 
 from opbench.worker.dtypes import QUANTISED, carrier_of, differentiable, dtype_named
 from opbench.worker.errors import Unsupported
-from opbench.worker.fills import Target, default_fill, filled
-from opbench.worker.layouts import MakeNumbers, seen_through, span, strided, wanted_strides
+from opbench.worker.fills import FILLED_DIMENSIONS, Target, default_fill, filled
+from opbench.worker.layouts import (
+    MakeNumbers,
+    places_are_distinct,
+    seen_through,
+    span,
+    strided,
+    wanted_strides,
+)
 from opbench.worker.quantised import quantised
 from opbench.worker.sparse import sparse
 from opbench.worker.streams import Stream
@@ -57,6 +64,7 @@ def _built(
     strides, offset = wanted_strides(spec, shape), spec.get("storage_offset", 0)
     reach = offset + span(shape, strides)
     _require_addressable((reach,), dtype.itemsize, spec)
+    _require_own_places(spec, shape, strides)
     if is_quantised:
         return quantised(spec, shape, strides, make=make, stream=stream, device=device)
     if device.type == "meta":
@@ -75,11 +83,27 @@ def _maker(
 
     def make(some_shape: tuple[int, ...]) -> torch.Tensor:
         if fill["kind"] not in COMPLETE_FILLS:
-            return filled(fill, Target(some_shape, dtype, stream, folder))
-        complete = filled(fill, Target(shape, dtype, stream, folder))
+            return filled(fill, Target(some_shape, dtype, stream, folder, spec["dtype"]))
+        complete = filled(fill, Target(shape, dtype, stream, folder, spec["dtype"]))
         return complete[tuple(slice(0, size) for size in some_shape)].contiguous()
 
     return make
+
+
+def _require_own_places(spec: dict[str, Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    """Refuse strides that would make one number of those that belong together out of several."""
+    kind = (spec.get("fill") or {}).get("kind")
+    together = FILLED_DIMENSIONS.get(kind, 0)
+    first = max(0, len(shape) - together)
+    once = tuple(
+        1 if stride == 0 and dim < first else size
+        for dim, (size, stride) in enumerate(zip(shape, strides, strict=True))
+    )
+    if together and math.prod(shape) and not places_are_distinct(once, strides):
+        raise Unsupported(
+            f"with the strides {list(strides)} several elements are one number in memory, "
+            f"which the fill {kind} does not allow"
+        )
 
 
 def _require_addressable(shape: tuple[int, ...], element_bytes: int, spec: dict[str, Any]) -> None:

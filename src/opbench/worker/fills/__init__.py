@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from opbench.worker.fills import file, matrices, normal, numbers, rows, zipf
-from opbench.worker.fills.registry import FILLS, Target, default_fill, fill, filled
+from opbench.worker.fills.registry import FILLED_DIMENSIONS, FILLS, Target, default_fill, fill, filled
 
 __all__ = [
+    "FILLED_DIMENSIONS",
     "FILLS",
     "Target",
     "default_fill",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 
+from opbench.worker.dtypes import carrier_of
 from opbench.worker.errors import Unsupported
+from opbench.worker.fills.numbers import require_infinity
 from opbench.worker.fills.registry import Spec, Target, fill, require_range
 from opbench.worker.npy import read_npy
 
@@ -13,7 +15,7 @@ from opbench.worker.npy import read_npy
 def file(spec: Spec, target: Target) -> torch.Tensor:
     """Numbers from a file of the target's shape and kind; floating-point ones are rounded to its dtype."""
     numbers = read_npy(target.folder, spec["path"], spec.get("sha256", ""), target.shape)
-    if numbers.dtype == target.dtype:
+    if numbers.dtype == target.dtype and not carrier_of(target.name):
         return numbers
     same_kind = (
         numbers.dtype.is_floating_point == target.dtype.is_floating_point
@@ -21,11 +23,29 @@ def file(spec: Spec, target: Target) -> torch.Tensor:
         and (target.dtype == torch.bool) <= (numbers.dtype == torch.bool)
     )
     if not same_kind:
-        held, wanted = (str(dtype).removeprefix("torch.") for dtype in (numbers.dtype, target.dtype))
-        raise Unsupported(f"the file {spec['path']!r} holds {held} numbers, which are not made into {wanted}")
-    if target.is_integral and numbers.numel():
+        held = str(numbers.dtype).removeprefix("torch.")
+        raise Unsupported(
+            f"the file {spec['path']!r} holds {held} numbers, "
+            f"but {target.name} takes {_kind(target.dtype)} ones"
+        )
+    if not target.is_integral:
+        parts = torch.view_as_real(numbers) if numbers.is_complex() else numbers
+        finite = parts[parts.isfinite()]
+        if len(finite) < parts.numel() and bool(parts.isinf().any()):
+            require_infinity(target)
+        if finite.numel():
+            require_range(target, float(finite.min()), float(finite.max()))
+    elif numbers.numel():
         require_range(target, *_extremes(numbers))
     return numbers.to(target.dtype)
+
+
+def _kind(dtype: torch.dtype) -> str:
+    if dtype == torch.bool:
+        return "bool"
+    if dtype.is_complex:
+        return "complex"
+    return "floating-point" if dtype.is_floating_point else "whole"
 
 
 def _extremes(numbers: torch.Tensor) -> tuple[int, int]:

@@ -12,7 +12,14 @@ from statistics import NormalDist
 
 import torch
 
-from opbench.worker.fills.registry import Spec, Target, chunked_parts, fill, whole
+from opbench.worker.fills.registry import (
+    Spec,
+    Target,
+    chunked_parts,
+    fill,
+    is_unsigned,
+    require_range,
+)
 
 BIN_BITS = 12
 BINS = 1 << BIN_BITS
@@ -23,6 +30,10 @@ GRID = 2.0**24
 def normal(spec: Spec, target: Target) -> torch.Tensor:
     """Gaussian numbers; both parts of a complex one are."""
     mean, std = float(spec.get("mean", 0.0)), float(spec.get("std", 1.0))
+    knots, _ = _table(torch.float64, 64 - BIN_BITS)
+    farthest = abs(mean) - std * float(knots[0])
+    # float8_e8m0fnu has no sign: it gets the sizes of the numbers.
+    require_range(target, farthest if is_unsigned(target.dtype) else -farthest, farthest)
 
     def make(start: int, count: int) -> torch.Tensor:
         numbers = _wide(target, start, count) if target.is_double else _narrow(target, start, count)
@@ -30,7 +41,7 @@ def normal(spec: Spec, target: Target) -> torch.Tensor:
             numbers.mul_(std)
         if mean != 0.0:
             numbers.add_(mean)
-        return whole(numbers.round_(), target.dtype) if target.is_integral else numbers
+        return numbers
 
     return chunked_parts(target, 1 if target.is_double else 0.5, make)
 

@@ -9,80 +9,89 @@ import torch
 
 from opbench.worker.errors import Unsupported
 from opbench.worker.fills.registry import (
+    ChunkFunction,
     Spec,
     Target,
     chunked,
     chunked_parts,
     fill,
+    is_unsigned,
     number,
+    real_dtype,
     require_range,
-    whole,
 )
+from opbench.worker.layouts import BITS
 from opbench.worker.streams import Stream, units32, units64, wrapped
 
 SMALL_SPAN = 1 << 16
+LARGE_SPAN = 1 << 40
 
 
 @fill("uniform")
 def uniform(spec: Spec, target: Target) -> torch.Tensor:
-    """Numbers in [low, high); whole-number dtypes get each whole number of it equally often."""
-    low, high = bounds_of(spec, target)
-    top = below(high, target.dtype)
-
-    def make(start: int, count: int) -> torch.Tensor:
-        return uniform_chunk(target, low, high, top, start, count)
-
+    """Numbers in [low, high)."""
+    make = uniform_chunks(spec, target)
     return chunked_parts(target, 1 if target.is_double else 0.5, make)
 
 
-def bounds_of(spec: Spec, target: Target) -> tuple[float, float]:
-    """`low` and `high` of a fill, where the target's dtype reaches so far."""
+def uniform_chunks(spec: Spec, target: Target) -> ChunkFunction:
+    """Uniform numbers for a floating-point target, in the precision they are computed in."""
     low, high = float(spec.get("low", 0.0)), float(spec.get("high", 1.0))
-    if target.is_integral:
-        require_range(target, math.floor(low), math.ceil(high) - 1)
-        return low, high
-    most = float(torch.finfo(target.dtype).max)
-    if max(-low, high, high - low) > most:
-        name = str(target.dtype).removeprefix("torch.")
-        raise Unsupported(f"from {low} to {high} is further than {name} reaches ({most})")
-    return low, high
+    require_range(target, low, high)
+    if high - low > torch.finfo(torch.float64 if target.is_double else torch.float32).max:
+        raise Unsupported(f"from {low} to {high} is further than numbers of {target.name} can be apart")
+    least, greatest = _within(low, high, target)
+
+    def make(start: int, count: int) -> torch.Tensor:
+        if target.is_double:
+            numbers = units64(target.stream.words(start, count))
+        else:
+            numbers = units32(target.stream.halves(start, count))
+        if high - low != 1.0:
+            numbers.mul_(high - low)
+        if low != 0.0:
+            numbers.add_(low)
+        # Rounding, here or to the target's dtype, may otherwise leave [low, high).
+        if greatest < high or least > low:
+            numbers.clamp_(least, greatest)
+        return numbers
+
+    return make
 
 
-def uniform_chunk(
-    target: Target, low: float, high: float, top: float, start: int, count: int
-) -> torch.Tensor:
-    """Uniform numbers for a target, none above `top`, in the precision they are computed in."""
-    if target.is_double:
-        numbers = units64(target.stream.words(start, count))
+def _within(low: float, high: float, target: Target) -> tuple[float, float]:
+    """The least and the greatest number of the target's dtype in [low, high)."""
+    least, greatest = _rounded(low, target.dtype), _rounded(high, target.dtype)
+    if least < low:
+        least = number_beside(least, 1, target.dtype)
+    if greatest >= high:
+        greatest = number_beside(greatest, -1, target.dtype)
+    if least > greatest:
+        raise Unsupported(f"{target.name} has no number from {low} to below {high}")
+    return least, greatest
+
+
+def _rounded(value: float, dtype: torch.dtype) -> float:
+    real = real_dtype(dtype)
+    return float(torch.tensor([value], dtype=torch.float64, device="cpu").to(real).to(torch.float64).item())
+
+
+def number_beside(value: float, step: int, dtype: torch.dtype) -> float:
+    """The next greater (`step` 1) or smaller (-1) number of a dtype."""
+    real = real_dtype(dtype)
+    whole_dtype = BITS[real.itemsize]
+    here = torch.tensor([value], dtype=torch.float64, device="cpu").to(real)
+    bits = int(here.view(whole_dtype).item())
+    sign = 1 << (8 * real.itemsize - 1)
+    if is_unsigned(real):
+        bits += step
     else:
-        numbers = units32(target.stream.halves(start, count))
-    if high - low != 1.0:
-        numbers.mul_(high - low)
-    if low != 0.0:
-        numbers.add_(low)
-    # Rounding, here or to the target's dtype, may otherwise reach `high`.
-    if top < high:
-        numbers.clamp_(max=top)
-    return numbers.floor_() if target.is_integral else numbers
-
-
-def below(high: float, dtype: torch.dtype) -> float:
-    """The greatest number of a dtype that is less than `high`."""
-    if not (dtype.is_floating_point or dtype.is_complex):
-        return math.nextafter(high, -math.inf)
-    real = dtype.to_real() if dtype.is_complex else dtype
-    nearest = torch.tensor([high], dtype=torch.float64, device="cpu").to(real)
-    if nearest.to(torch.float64).item() < high:
-        return float(nearest.to(torch.float64).item())
-    whole_dtype = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[real.itemsize]
-    # Floating-point numbers are ordered as their bits are, the negative ones in reverse.
-    bits = int(nearest.view(whole_dtype).item())
-    if nearest.to(torch.float64).item() == 0.0:
-        return -math.ulp(0.0)
-    stepped = torch.tensor(
-        [bits - 1 if nearest.to(torch.float64).item() > 0 else bits + 1], dtype=whole_dtype, device="cpu"
-    )
-    return float(stepped.view(real).to(torch.float64).item())
+        # Floating-point numbers are ordered as their bits are, the negative ones in reverse.
+        place = (bits & (sign - 1)) * (-1 if bits < 0 else 1) + step
+        bits = sign - place if place < 0 else place
+    bits = (bits + sign) % (2 * sign) - sign
+    beside = torch.tensor([bits], dtype=whole_dtype, device="cpu").view(real)
+    return float(beside.to(torch.float64).item())
 
 
 @fill("integers")
@@ -115,13 +124,21 @@ def bounded(stream: Stream, start: int, count: int, span: int) -> torch.Tensor:
         halves = stream.halves(start, count).to(torch.int64).bitwise_and_(0xFFFFFFFF)
         return halves.mul_(span).bitwise_right_shift_(32)
     words = stream.words(start, count)
-    if span <= 1 << 63:
-        words.bitwise_right_shift_(1).bitwise_and_((1 << 63) - 1)
-        return words if span == 1 << 63 else words.remainder_(span)
-    if span < 1 << 64:
-        # As unsigned words: those from `span` on begin again at 0.
+    if span <= LARGE_SPAN:
+        return words.bitwise_right_shift_(1).bitwise_and_((1 << 63) - 1).remainder_(span)
+    # A remainder would favour small numbers. Words of just enough bits are drawn again while they are not
+    # below the span, each from its own place of another stream.
+    mask = wrapped((1 << (span - 1).bit_length()) - 1)
+    words.bitwise_and_(mask)
+    draws = 0
+    while span < 1 << 64:
+        # Compared as unsigned words.
         beyond = words.bitwise_xor(-(1 << 63)) >= wrapped(span ^ (1 << 63))
-        words.sub_(beyond.to(torch.int64).mul_(wrapped(span)))
+        if not beyond.any():
+            break
+        draws += 1
+        again = stream.substream(f"draw {draws}").words(start, count).bitwise_and_(mask)
+        words = torch.where(beyond, again, words)
     return words
 
 
@@ -129,6 +146,7 @@ def bounded(stream: Stream, start: int, count: int, span: int) -> torch.Tensor:
 def mask(spec: Spec, target: Target) -> torch.Tensor:
     """One with probability `density`, else zero."""
     threshold = round(float(spec.get("density", 0.5)) * 2**32) - 2**31
+    require_range(target, 0, 1)
     if threshold <= -(2**31):
         return torch.zeros(target.shape, dtype=torch.bool, device="cpu").to(target.dtype)
 
@@ -158,16 +176,22 @@ def literal(spec: Spec, target: Target) -> torch.Tensor:
 
 def _exactly(values: list[Any], target: Target) -> torch.Tensor:
     numbers = [number(value) for value in values]
+    finite = [value for value in numbers if math.isfinite(value)]
+    if finite:
+        require_range(target, min(finite), max(finite))
     if not target.is_integral:
+        if any(map(math.isinf, numbers)):
+            require_infinity(target)
         return torch.tensor(numbers, dtype=torch.float64, device="cpu").to(target.dtype)
     if target.dtype == torch.bool:
         return torch.tensor([bool(value) for value in numbers], dtype=torch.bool, device="cpu")
-    broken = next((value for value in numbers if not math.isfinite(value) or value != int(value)), None)
-    if broken is not None:
-        raise Unsupported(f"{target.dtype} cannot hold {broken}")
-    if numbers:
-        require_range(target, min(numbers), max(numbers))
     return _wrapped_tensor(numbers).to(target.dtype)
+
+
+def require_infinity(target: Target) -> None:
+    """Refuse infinities for a dtype without them."""
+    if not math.isinf(_rounded(math.inf, target.dtype)):
+        raise Unsupported(f"{target.name} has no infinity")
 
 
 def _wrapped_tensor(numbers: list[Any]) -> torch.Tensor:
@@ -180,10 +204,10 @@ def arange(spec: Spec, target: Target) -> torch.Tensor:
     first, step = number(spec.get("start", 0)), number(spec.get("step", 1))
     last = first + step * max(0, target.count - 1)
     require_range(target, min(first, last), max(first, last))
-    is_exact = (
+    is_exact = target.is_integral or (
         isinstance(first, int)
         and isinstance(step, int)
-        and (target.is_integral or -(2**63) <= min(first, last) <= max(first, last) < 2**63)
+        and -(2**63) <= min(first, last) <= max(first, last) < 2**63
     )
 
     def make(start: int, count: int) -> torch.Tensor:
@@ -191,7 +215,6 @@ def arange(spec: Spec, target: Target) -> torch.Tensor:
             positions = torch.arange(count, dtype=torch.int64, device="cpu")
             return positions.mul_(wrapped(step)).add_(wrapped(first + start * step))
         positions = torch.arange(start, start + count, dtype=torch.int64, device="cpu").to(torch.float64)
-        numbers = positions.mul_(step).add_(first)
-        return whole(numbers.floor_(), target.dtype) if target.is_integral else numbers
+        return positions.mul_(step).add_(first)
 
     return chunked(target, 1, make)

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import torch
 
+from opbench.worker.dtypes import carrier_of
 from opbench.worker.errors import Unsupported
 from opbench.worker.streams import Stream, chunks
 
@@ -23,12 +24,21 @@ Spec: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Target:
-    """The tensor that a fill makes: its shape, dtype, random words, and the folder of `file` fills."""
+    """The tensor that a fill makes: its shape, dtype, random words, and the folder of `file` fills.
+
+    `named` is the dtype that was asked for, where another one stands in for it.
+    """
 
     shape: tuple[int, ...]
     dtype: torch.dtype
     stream: Stream
     folder: str = ""
+    named: str = ""
+
+    @property
+    def name(self) -> str:
+        """The dtype as people write it."""
+        return self.named or str(self.dtype).removeprefix("torch.")
 
     @property
     def count(self) -> int:
@@ -43,7 +53,7 @@ class Target:
     @property
     def is_double(self) -> bool:
         """True where numbers are drawn with 53 bits instead of 24."""
-        return self.dtype in (torch.float64, torch.complex128) or self.is_integral
+        return self.dtype in (torch.float64, torch.complex128)
 
     def empty(self) -> torch.Tensor:
         """The tensor before it is filled."""
@@ -54,6 +64,8 @@ FillFunction: TypeAlias = Callable[[Spec, Target], torch.Tensor]
 # Numbers of the elements [start, start + count), in any dtype that can be copied to the target's.
 ChunkFunction: TypeAlias = Callable[[int, int], torch.Tensor]
 FILLS: dict[str, FillFunction] = {}
+# Fills whose numbers mean something only together, and along how many of the last dimensions.
+FILLED_DIMENSIONS = {"permutation": 1, "sorted": 1, "offsets": 1, "probabilities": 1, "positive_definite": 2}
 
 
 def fill(kind: str) -> Callable[[FillFunction], FillFunction]:
@@ -103,33 +115,35 @@ def number(value: Any) -> Any:
     return float(value) if isinstance(value, str) else value
 
 
-def whole_range(dtype: torch.dtype) -> tuple[int, int]:
-    """The least and the greatest whole number of a whole-number dtype."""
-    if dtype == torch.bool:
-        return 0, 1
-    limits = torch.iinfo(dtype)
-    return int(limits.min), int(limits.max)
+def real_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The dtype of the parts of a complex number, and of any other number itself."""
+    return dtype.to_real() if dtype.is_complex else dtype
 
 
-def require_range(target: Target, low: Any, high: Any) -> None:
-    """Refuse numbers from `low` to `high` for a whole-number dtype that does not reach so far."""
-    if not target.is_integral or target.dtype == torch.bool:
+def is_unsigned(dtype: torch.dtype) -> bool:
+    """True for a floating-point dtype of positive numbers only."""
+    return dtype.is_floating_point and torch.finfo(dtype).min > 0
+
+
+def require_range(target: Target, low: float, high: float) -> None:
+    """Refuse numbers from `low` to `high` for a dtype that does not reach so far."""
+    if target.dtype == torch.bool:
         return
-    least, greatest = whole_range(target.dtype)
-    if not (least <= low and high <= greatest):
-        name = str(target.dtype).removeprefix("torch.")
+    slack = 0.0
+    carrier = carrier_of(target.name)
+    if carrier:
+        least, greatest = carrier.low, carrier.high - 1
+    elif target.is_integral:
+        least, greatest = torch.iinfo(target.dtype).min, torch.iinfo(target.dtype).max
+    else:
+        reach = torch.finfo(real_dtype(target.dtype))
+        least, greatest = reach.min, reach.max
+        # Numbers that are rounded to the last one are not beyond it.
+        slack = greatest * (reach.eps / 4)
+    if not (least - (slack if least < 0 else 0) <= low and high <= greatest + slack):
         raise Unsupported(
-            f"the fill gives numbers from {low} to {high}, but {name} holds {least} to {greatest}"
+            f"the fill gives numbers from {low} to {high}, but {target.name} holds {least} to {greatest}"
         )
-
-
-def whole(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Whole float64 numbers (overwritten), brought into the range of a whole-number dtype."""
-    if dtype == torch.bool:
-        return values
-    least, greatest = whole_range(dtype)
-    # 2 ** 63 - 1024 is the greatest float64 that int64 holds.
-    return values.clamp_(least, min(greatest, 2**63 - 1024))
 
 
 def _copy_chunks(flat: torch.Tensor, words_per_element: float, make: ChunkFunction) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 
 import torch
 
 from opbench.worker.errors import Unsupported
-from opbench.worker.fills.numbers import below, bounded, bounds_of, uniform_chunk
-from opbench.worker.fills.registry import Spec, Target, fill, require_range
-from opbench.worker.streams import CHUNK_WORDS
+from opbench.worker.fills.numbers import bounded, number_beside, uniform_chunks
+from opbench.worker.fills.registry import ChunkFunction, Spec, Target, fill, require_range
+from opbench.worker.streams import CHUNK_WORDS, wrapped
 
-# The least weight of a row is 1/256 of the greatest, so that a small float holds all of them.
+# The least weight of a row is 1/256 of the greatest, so that a small float holds nearly all of them.
 WEIGHT_BITS = 31
 LEAST_WEIGHT = 1 << (WEIGHT_BITS - 8)
 
@@ -32,11 +32,10 @@ def permutation(spec: Spec, target: Target) -> torch.Tensor:
 def ascending(spec: Spec, target: Target) -> torch.Tensor:
     """Each row is ascending, of uniform numbers in [low, high)."""
     size = _row_size(spec, target)
-    low, high = bounds_of(spec, target)
-    top = below(high, target.dtype)
+    draw = _whole_chunks(spec, target) if target.is_integral else uniform_chunks(spec, target)
 
     def make(start: int, count: int) -> torch.Tensor:
-        return uniform_chunk(target, low, high, top, start, count).view(-1, size).sort(dim=-1).values
+        return draw(start, count).view(-1, size).sort(dim=-1).values
 
     return _by_rows(target, size, make)
 
@@ -64,14 +63,29 @@ def offsets(spec: Spec, target: Target) -> torch.Tensor:
 def probabilities(spec: Spec, target: Target) -> torch.Tensor:
     """Each row is of positive numbers that sum to one, but for rounding."""
     size = _row_size(spec, target)
+    normal = torch.finfo(target.dtype).smallest_normal
+    if target.count and 1 / size < normal:
+        raise Unsupported(
+            f"{size} numbers that sum to one are too small for {target.name}: it is exact down to {normal}"
+        )
+    least = number_beside(0.0, 1, target.dtype)
 
     def make(start: int, count: int) -> torch.Tensor:
         weights = target.stream.words(start, count).view(-1, size)
         weights.bitwise_and_((1 << WEIGHT_BITS) - 1).add_(LEAST_WEIGHT)
         # A sum of whole numbers does not depend on its order.
-        return weights.to(torch.float64).div_(weights.sum(dim=-1, keepdim=True).to(torch.float64))
+        sums = weights.sum(dim=-1, keepdim=True).to(torch.float64)
+        return weights.to(torch.float64).div_(sums).clamp_(min=least)
 
     return _by_rows(target, size, make)
+
+
+def _whole_chunks(spec: Spec, target: Target) -> ChunkFunction:
+    low, high = math.ceil(spec.get("low", 0)), math.ceil(spec.get("high", 1))
+    if low == high:
+        raise Unsupported(f"there is no whole number from {spec['low']} to below {spec['high']}")
+    require_range(target, low, high - 1)
+    return lambda start, count: bounded(target.stream, start, count, high - low).add_(wrapped(low))
 
 
 def _row_size(spec: Spec, target: Target) -> int:
@@ -80,7 +94,7 @@ def _row_size(spec: Spec, target: Target) -> int:
     return target.shape[-1]
 
 
-def _by_rows(target: Target, size: int, make: Callable[[int, int], torch.Tensor]) -> torch.Tensor:
+def _by_rows(target: Target, size: int, make: ChunkFunction) -> torch.Tensor:
     """The target's tensor, filled with whole rows at a time; `make` gets the first element and the count."""
     out = target.empty()
     if not target.count:

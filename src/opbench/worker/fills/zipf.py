@@ -8,7 +8,7 @@ everywhere: its powers are computed here, with single IEEE operations, not by a 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from itertools import accumulate
 
 import torch
@@ -43,7 +43,8 @@ def zipf(spec: Spec, target: Target) -> torch.Tensor:
     return chunked(target, 2, make)
 
 
-@cache
+# Enough for the tables of one case, and no more than a worker that lives long can hold.
+@lru_cache(maxsize=32)
 def _blocks(bound: int, alpha: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """For each block: where it ends in [0, 2 ** 63) (for all but the last), its first rank, its width."""
     starts = list(range(1, min(bound + 1, 2 << BLOCK_BITS)))
