@@ -10,7 +10,7 @@ from itertools import islice
 
 import msgspec
 
-from opbench.cases.errors import UsageError
+from opbench.cases.errors import OpbenchError, UsageError
 from opbench.cases.filter import compile_filter
 from opbench.cases.model import Suite
 from opbench.cases.select import select
@@ -116,24 +116,37 @@ def _measure(
         rows = execute(suite, options, run=the_run, store=store, resume=resume, listener=progress, stop=stop)
         # Closing it ends the workers, whatever happens here.
         stack.callback(rows.close)
-        for row in rows:
-            if not printer.summary.total and not arguments.json:
-                _introduce(screen, suite, options, store, the_run)
-            printer.add(row)
-            output.add(row)
+        wrong: OpbenchError | None = None
+        try:
+            for row in rows:
+                if not printer.summary.total and not arguments.json:
+                    _introduce(screen, suite, options, store, the_run)
+                printer.add(row)
+                output.add(row)
+        except BrokenPipeError:
+            rows.close()
+            say(f"opbench: nobody reads the output any more, so the run ends here{_go_on(store, the_run)}")
+            raise
+        except OpbenchError as error:
+            # A suite is read while it runs: what is wrong in its middle is found when it is reached.
+            wrong = error
         rows.close()
         if store is not None:
             the_run = store.run(the_run.run_id)
         output.finish(the_run)
+    if wrong is not None and not printer.summary.total:
+        raise wrong
     printer.finish()
     printer.say(
         printer.summary.closing(
             elapsed_s=time.monotonic() - started,
             run=the_run,
             kept_in=_place(store),
-            interrupted=bool(interrupts.received),
+            interrupted=bool(interrupts.received or wrong),
         )
     )
+    if wrong is not None:
+        raise wrong
     return interrupts.exit_code or _exit_code(printer, store, the_run)
 
 
@@ -153,6 +166,10 @@ def _names(suite: Suite, options: Options) -> Iterator[tuple[str, str]]:
     longest = max(options.environments, key=len)
     for case in islice(cases, NAMES_AHEAD):
         yield describe_row(case, longest, options.repeat - 1)
+
+
+def _go_on(store: Store | None, run: Run) -> str:
+    return f"; go on with opbench run --resume {run.run_id}" if store is not None else ""
 
 
 def _exit_code(printer: RowPrinter, store: Store | None, run: Run) -> int:

@@ -121,10 +121,11 @@ class _Execution:
         self._keep = compile_filter(options.filter) if options.filter else None
         self._pace = Pace(time.monotonic)
         self._gave_up = False
+        self._stations = self._make_stations()
 
     def rows(self) -> Generator[Measurement, None, None]:
         """Measure everything there is to measure."""
-        stations = self._stations()
+        stations = self._stations
         tasks = self._tasks()
         finished = False
         try:
@@ -219,7 +220,7 @@ class _Execution:
             return self._suite.count * len(self._environments) * self._options.repeat
         return sum(1 for _ in self._tasks())
 
-    def _stations(self) -> list[Station]:
+    def _make_stations(self) -> list[Station]:
         if self._options.repeat < 1:
             raise UsageError(f"repeat must be at least 1, not {self._options.repeat}")
         return [
