@@ -41,8 +41,7 @@ def _interference(plan: Mapping[str, Any], samples: Samples) -> dict[str, str] |
     lost_share = min(1.0, samples.waited_ns / samples.whole_ns) if samples.whole_ns > 0 else 0.0
     total = len(samples.times)
     clean = total - samples.disturbed
-    wanted = total / 2 if plan["samples"] is not None else plan["min_samples"]
-    if not samples.disturbed or (lost_share <= MUCH_SHARE and clean >= wanted):
+    if not samples.disturbed or (lost_share <= MUCH_SHARE and clean >= samples.disturbed):
         return None
     if plan["samples"] is not None:
         means = "the time is from all of them, as exactly so many were asked for"

@@ -24,6 +24,7 @@ MATERIAL_SHARE = 0.005
 MUCH_SHARE = 0.1
 # /proc/stat counts in ticks of 10 ms: reading it more often tells nothing.
 STEAL_WINDOW_NS = 50_000_000
+STAT_FILE = "/proc/stat"
 
 
 class Usage(NamedTuple):
@@ -103,7 +104,7 @@ def steal_ns(cpus: Sequence[int] | None = None) -> int:
         mine = cpus if cpus is not None else os.sched_getaffinity(0)
         names = {f"cpu{number}".encode() for number in mine}
         tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-        with open("/proc/stat", "rb") as lines:
+        with open(STAT_FILE, "rb") as lines:
             fields = [line.split() for line in lines if line.startswith(b"cpu")]
         return sum(int(field[8]) for field in fields if field[0] in names and len(field) > 8) * tick_ns
     except (OSError, AttributeError, ValueError):
