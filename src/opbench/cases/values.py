@@ -177,7 +177,7 @@ class Constant(Fill, frozen=True, tag="constant"):
 
 
 class Arange(Fill, frozen=True, tag="arange"):
-    """start, start + step, ... in memory order."""
+    """start, start + step, ... in row-major order, whatever the strides."""
 
     start: Number = 0
     step: Number = 1
@@ -188,7 +188,7 @@ class Arange(Fill, frozen=True, tag="arange"):
 
 
 class Literal(Fill, frozen=True, tag="literal"):
-    """The numbers themselves, in memory order."""
+    """The numbers themselves, in row-major order, whatever the strides."""
 
     values: tuple[AnyNumber, ...]
 
