@@ -74,8 +74,8 @@ def _refuse_schema(schema: Any) -> str:
         found = OBJECT_TYPE.search(kind)
         if found and not kind.startswith("Optional") and not argument.has_default_value():
             return (
-                f"its argument {argument.name!r} is an object ({found['script'] or found[0]}) that a case cannot"
-                " carry; register a function that makes one in its setup with @opbench.operator"
+                f"its argument {argument.name!r} is an object ({found['script'] or found[0]}) that a case"
+                " cannot carry; register a function that makes one in its setup with @opbench.operator"
             )
     return ""
 

@@ -1,7 +1,7 @@
 """Which names of torch are operators, told by what the object is and never by its name alone.
 
-Suites are untrusted, and attribute lookup from `torch` reaches all of Python:
-`torch.serialization.os.system`. So a name is a namespace of the list below and one identifier in it; nothing is looked up anywhere else,
+Suites are untrusted, and attribute lookup from `torch` reaches all of Python: `torch.storage.os.system`.
+So a name is a namespace of the list below and one identifier in it; nothing is looked up anywhere else,
 and what is found must be a builtin of torch's own operator tables, a Python function from one of the files
 that define operators, a method of Tensor, or a module class of `torch.nn`.
 """
@@ -103,7 +103,8 @@ SPECIAL_METHODS = frozenset(
         "abs add and bool complex contains div eq float floordiv ge getitem gt iadd iand idiv ifloordiv",
         "ilshift imod imul index int invert ior ipow irshift isub iter itruediv ixor le len long lshift lt",
         "matmul mod mul ne neg nonzero or pos pow radd rand rdiv reversed rfloordiv rlshift rmatmul rmod",
-        "rmul ror rpow rrshift rshift rsub rtruediv rxor setitem sub truediv xor array deepcopy format repr str",
+        "rmul ror rpow rrshift rshift rsub rtruediv rxor setitem sub truediv xor array deepcopy format",
+        "repr str",
     )
     for name in names.split()
 )
