@@ -208,7 +208,7 @@ def _version(connection: Connection) -> int | None:
 
 
 def vacuum(engine: Engine) -> None:
-    """Give unused space back to the file system. Needs a moment without writers."""
+    """Give unused space back to the file system. Everybody else waits meanwhile."""
     # Neither database can do this inside a transaction, and SQLAlchemy begins one by itself for SQLite.
     if engine.dialect.name == "sqlite":
         raw = engine.raw_connection()
@@ -223,7 +223,8 @@ def vacuum(engine: Engine) -> None:
         return
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         for table in metadata.sorted_tables:
-            connection.exec_driver_sql(f"VACUUM (ANALYZE) {table.name}")
+            # Without FULL the space would only be free for new rows.
+            connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
 
 
 def file_size_bytes(location: Location) -> int | None:
