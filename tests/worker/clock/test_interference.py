@@ -334,7 +334,8 @@ def test_a_system_without_resource_usage_has_no_switches(monkeypatch: pytest.Mon
 
 
 def test_steal_is_read_for_our_processors_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "cpu  9 9 9 9 9 9 9 99 0 0\ncpu0 1 1 1 1 1 1 1 3 0 0\ncpu1 1 1 1 1 1 1 1 50 0 0\ncpu10 1 1 1 1 1 1 1 7 0 0\n"
+    stolen = {"cpu ": 99, "cpu0": 3, "cpu1": 50, "cpu10": 7}
+    text = "".join(f"{name} 1 1 1 1 1 1 1 {ticks} 0 0\n" for name, ticks in stolen.items())
     stat = tmp_path / "stat"
     stat.write_text(text + "intr 5 5 5\n")
     monkeypatch.setattr(interference, "STAT_FILE", str(stat))
