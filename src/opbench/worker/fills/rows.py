@@ -35,7 +35,11 @@ def ascending(spec: Spec, target: Target) -> torch.Tensor:
     draw = _whole_chunks(spec, target) if target.is_integral else uniform_chunks(spec, target)
 
     def make(start: int, count: int) -> torch.Tensor:
-        return draw(start, count).view(-1, size).sort(dim=-1).values
+        numbers = draw(start, count).view(-1, size)
+        if target.dtype != torch.uint64:
+            return numbers.sort(dim=-1).values
+        # Their bits are held as signed words: from half the range on, those are below zero.
+        return numbers.bitwise_xor_(-(1 << 63)).sort(dim=-1).values.bitwise_xor_(-(1 << 63))
 
     return _by_rows(target, size, make)
 
