@@ -13,6 +13,7 @@ from typing import Any
 
 from opbench.worker.devices import Device, device_for
 from opbench.worker.errors import Unsupported
+from opbench.worker.hints import with_hint
 from opbench.worker.probes import caution
 from opbench.worker.runtimes import runtime_for
 from opbench.worker.runtimes.cuda_graph import captured
@@ -39,7 +40,10 @@ def measure_case(request: Mapping[str, Any], allow: Sequence[str]) -> dict[str, 
     try:
         _measure(request, allow, reply)
     except BaseException as error:  # a case may raise anything, and nothing of it is ours
-        reply["status"], reply["reason"] = judged(error, snippet=bool(request["case"].get("stmt")))
+        case = request["case"]
+        reply["status"], reply["reason"] = judged(error, snippet=bool(case.get("stmt")))
+        if reply["status"] == "failed" and not case.get("stmt"):
+            reply["reason"] = with_hint(reply["reason"], case)
         if not isinstance(error, Unsupported):
             _tell(error)
     return reply

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opbench.worker.errors import Unsupported
 from opbench.worker.mutation import mutated
 from opbench.worker.registry import hooked_arguments
 from opbench.worker.runtimes import gradients, snippet
@@ -18,6 +19,9 @@ def prepare(case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -
         return snippet.prepare(case)
     call = built(case, builder, operator, device)
     direction = case.get("direction", "forward")
+    of_torch = operator.kind == "function" and operator.name.startswith("torch.")
+    if direction != "forward" and of_torch and call.kwargs.get("out") is not None:
+        raise Unsupported("there is no backward: torch does not differentiate a call that writes to `out`")
     if direction == "backward":
         return gradients.backward(call, builder, device)
     if direction == "forward_backward":
@@ -34,6 +38,10 @@ def built(case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -> 
         function = function(*args, **kwargs)
         if hasattr(function, "to"):
             function = function.to(device.name)
+    elif case.get("build"):
+        raise Unsupported(
+            f"{operator.name} is a function: it is called, not built, and takes no build arguments"
+        )
     args, kwargs = builder.arguments(case.get("args", []), case.get("kwargs", {}))
     if operator.fill is not None or operator.setup is not None:
         given = _by_place(args, kwargs)

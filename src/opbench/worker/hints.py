@@ -1,0 +1,46 @@
+"""What to do about errors of a framework that do not say so themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_BOUNDS = re.compile(r"out of (range|bounds)|non-negative|offsets\[0\] has to be 0|at least 0", re.IGNORECASE)
+_PROBABILITY = re.compile(r"probability tensor|p_in|between 0 and 1", re.IGNORECASE)
+_DEFINITE = re.compile(r"positive.definite", re.IGNORECASE)
+_CONSTRUCTOR = re.compile(r"__init__\(\) (missing|takes|got an unexpected)")
+
+
+def with_hint(reason: str, case: Mapping[str, Any]) -> str:
+    """The reason, and what to do about it where that is known."""
+    hint = _hint(reason, case)
+    return f"{reason.rstrip('.')}; {hint}" if hint else reason
+
+
+def _hint(reason: str, case: Mapping[str, Any]) -> str:
+    if _CONSTRUCTOR.search(reason):
+        return "the arguments of the constructor are given in `build` (--build-arg, --build-kwarg)"
+    unfilled = [spec.get("dtype", "float32") for spec in _tensors(case) if spec.get("fill") is None]
+    if _BOUNDS.search(reason) and any("int" in dtype for dtype in unfilled):
+        return (
+            "whole numbers without a fill are any, also negative: give indices a bound"
+            " (int64[8]:indices(100)), offsets a total (int64[4]:offsets(8))"
+        )
+    if _PROBABILITY.search(reason) and any("float" in dtype for dtype in unfilled):
+        return "numbers without a fill are normal: there are float32[8]:uniform and float32[8]:probabilities"
+    if _DEFINITE.search(reason) and unfilled:
+        return "there is a fill for such matrices: float32[8,8]:positive_definite"
+    return ""
+
+
+def _tensors(case: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    pending: list[Any] = [*case.get("args", ()), *case.get("kwargs", {}).values()]
+    while pending:
+        spec = pending.pop()
+        if spec["type"] == "tensor":
+            yield spec
+        elif spec["type"] in ("list", "tuple"):
+            pending += spec.get("value", ())
+        elif spec["type"] == "dict":
+            pending += spec.get("value", {}).values()
