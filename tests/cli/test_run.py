@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def test_a_table_stands_alone_on_stdout(opbench: Command, bench: Bench, suite: s
     assert ended.code == 0
     assert ended.err == ""
     lines = ended.out.splitlines()
-    assert lines[0].startswith("six")
+    assert re.fullmatch(r"run \S+  six.jsonl · plan default · started .* UTC", lines[0])
     header = next(line for line in lines if line.startswith("operator"))
     rows = [line for line in lines if line.startswith("torch.")]
     assert len(rows) == 6

@@ -46,7 +46,7 @@ WRONG = [
     ("run quick --mode contnuous", "did you mean continuous?"),
     ("run quick --flush-cache", "flush_cache needs mode"),
     ("run quick --memory-cap 3parsecs", "sizes are in"),
-    ("run quick --filter 'op:('", "filter 'op:('"),
+    ("run quick --filter 'op:('", "at character 3"),
     ("run quick --filter 'torch.nosuch'", "no case matches"),
     ("run quick --filter 'frob:x'", "frob"),
     ("run quick --shard 5/4", "not i/n"),

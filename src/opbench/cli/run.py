@@ -29,8 +29,8 @@ from opbench.execution.interrupt import StopSignal
 from opbench.execution.options import Options
 from opbench.execution.tasks import Resume
 from opbench.reports.inputs import describe_row
-from opbench.reports.machine import describe_environment
-from opbench.reports.text import printable
+from opbench.reports.runs import heading
+from opbench.reports.table import TEXT_WIDTH
 from opbench.results.records import Run
 from opbench.results.store import Store
 
@@ -120,7 +120,9 @@ def _measure(
         try:
             for row in rows:
                 if not printer.summary.total and not arguments.json:
-                    _introduce(screen, suite, options, store, the_run)
+                    # Where it is measured is known once a worker has answered.
+                    known = store.run(the_run.run_id) if store is not None else the_run
+                    screen.lines(heading(known, screen.width or TEXT_WIDTH))
                 printer.add(row)
                 output.add(row)
         except BrokenPipeError:
@@ -148,15 +150,6 @@ def _measure(
     if wrong is not None:
         raise wrong
     return interrupts.exit_code or _exit_code(printer, store, the_run)
-
-
-def _introduce(screen: Screen, suite: Suite, options: Options, store: Store | None, run: Run) -> None:
-    """What is measured how and where, as far as it is known once the first row is there."""
-    environments = store.run(run.run_id).environments if store is not None else ()
-    screen.line([(printable(suite.name), "bold"), (f"  plan {options.plan.name}, run {run.run_id}", "dim")])
-    for environment in environments:
-        screen.line([(describe_environment(environment), "dim")])
-    screen.line([])
 
 
 def _names(suite: Suite, options: Options) -> Iterator[tuple[str, str]]:

@@ -16,11 +16,10 @@ from opbench.cli.screen import Screen
 from opbench.cli.shown import Shown, shown_runs
 from opbench.reports.details import details
 from opbench.reports.inputs import describe_row
-from opbench.reports.machine import describe_environment
 from opbench.reports.rows import row_line
+from opbench.reports.runs import heading
 from opbench.reports.summary import Summary
 from opbench.reports.table import TEXT_WIDTH
-from opbench.reports.text import printable
 from opbench.results.records import STATUSES, Measurement, Run
 
 EPILOG = """examples:
@@ -95,10 +94,7 @@ def _details(screen: Screen, shown: Shown) -> None:
 
 def _table(screen: Screen, shown: Shown, wanted: str) -> None:
     run = shown.run
-    screen.line(title(run))
-    for environment in run.environments:
-        screen.line([(describe_environment(environment), "dim")])
-    screen.line([])
+    screen.lines(heading(run, screen.width or TEXT_WIDTH))
     first = list(islice(shown.rows, NAMES_AHEAD))
     names = [describe_row(row.case, row.environment, row.repeat, row.attempt) for row in first]
     printer = RowPrinter(screen, json=False, names=lambda: names)
@@ -111,16 +107,6 @@ def _table(screen: Screen, shown: Shown, wanted: str) -> None:
     if summary.last_ok:
         source = wanted if Path(wanted).is_file() else run.run_id
         screen.line([(f"One in full: opbench show {quote(source)} --case {summary.last_ok}", "")])
-
-
-def title(run: Run) -> list[tuple[str, str]]:
-    """What a run was, in one line."""
-    started = f"started {run.started_at[:16].replace('T', ' ')} UTC" if run.started_at else ""
-    parts = [run.name, ", ".join(run.suites), f"plan {run.plan.name}", started]
-    return [
-        (f"run {run.run_id}", "bold"),
-        (f"  {printable(' · '.join(part for part in parts if part))}", "dim"),
-    ]
 
 
 def _missing(run: Run, summary: Summary) -> str:

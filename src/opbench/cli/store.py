@@ -119,15 +119,21 @@ def _export(store: Store, arguments: argparse.Namespace, screen: Screen) -> None
     wanted = [store.run(name).run_id for name in arguments.names]
     # From the oldest on, so that an import keeps their order.
     run_ids = wanted or [item.run_id for item in reversed(store.runs())]
-    if arguments.output:
-        with open_output(arguments.output, [str(store.path)] if store.path else []) as file:
-            rows = export_runs(store, run_ids, file)
-    else:
-        # Elsewhere a character that the terminal lacks may be replaced, but records are kept exactly.
-        reconfigure = getattr(sys.stdout, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(encoding="utf-8")
-        rows = export_runs(store, run_ids, sys.stdout)
+    try:
+        if arguments.output:
+            with open_output(arguments.output, [str(store.path)] if store.path else []) as file:
+                rows = export_runs(store, run_ids, file)
+        else:
+            # Elsewhere a character that the terminal lacks may be replaced, but records are kept exactly.
+            reconfigure = getattr(sys.stdout, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(encoding="utf-8")
+            rows = export_runs(store, run_ids, sys.stdout)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        place = arguments.output or "stdout"
+        raise OpbenchError(f"{place} cannot be written: {error.strerror}") from None
     say(f"opbench: exported {_number(len(run_ids), 'run')} with {_number(rows, 'row')}")
 
 

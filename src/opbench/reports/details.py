@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
+from rich.cells import cell_len
 
 from opbench.reports import format as fmt
 from opbench.reports.inputs import describe_inputs, describe_variant
@@ -29,7 +30,7 @@ _FLAGS = (
 def details(row: Measurement, width: int, environment: Environment | None = None) -> Iterator[Line]:
     """Everything there is to say about a row, and where it was measured."""
     case = row.case
-    yield [(printable(case.name), "bold"), (f"  {printable(describe_inputs(case))}", "")]
+    yield from _title(printable(case.name), printable(describe_inputs(case)), width)
     yield _field("case", row.case_id)
     yield _field("run", row.run_id)
     how = ", ".join(part for part in (case.direction, describe_variant(case)) if part)
@@ -63,6 +64,14 @@ def details(row: Measurement, width: int, environment: Environment | None = None
     yield from _section("Case")
     document = json.dumps(msgspec.to_builtins(case), allow_nan=False)
     yield from ([(f"  {part}", "dim")] for part in wrap(document, width - 2))
+
+
+def _title(name: str, inputs: str, width: int) -> Iterator[Line]:
+    if cell_len(name) + 2 + cell_len(inputs) <= width:
+        yield [(name, "bold"), (f"  {inputs}".rstrip(), "")]
+        return
+    yield from ([(part, "bold")] for part in wrap(name, width))
+    yield from ([(f"  {part}", "")] for part in wrap(inputs, width - 2))
 
 
 def spark(values: Sequence[float], cells: int) -> str:
