@@ -18,14 +18,15 @@ cpu  cuda:1                 a device
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
 from opbench.cases.check_fields import INVALID
 from opbench.cases.check_fills import FILL_FIELDS
 from opbench.cases.check_values import DEEPEST, value
-from opbench.cases.collect import Problems, quote
-from opbench.cases.dtypes import DTYPE_NAMES, canonical_dtype
+from opbench.cases.collect import LONGEST_QUOTE, Problems, quote
+from opbench.cases.dtypes import DTYPES, canonical_dtype
 from opbench.cases.errors import UsageError
 from opbench.cases.names import LAYOUTS, MEMORY_FORMATS, canonical_device
 from opbench.cases.suggest import nearest
@@ -117,17 +118,18 @@ class _Parser:
     def _json(self) -> Any:
         start = self._place - 1
         try:
-            document, end = json.JSONDecoder().raw_decode(self._text, start)
+            document, end = _JSON.raw_decode(self._text, start)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"argument {quote(self._text)}: this is not JSON ({error})") from None
+            reason = str(error).partition(" while ")[0].partition(": line ")[0]
+            raise UsageError(f"argument {quote(self._text)}: this is not JSON ({reason})") from None
         self._place = end
         return document
 
     def _number(self, token: str) -> Any:
         if token.endswith("j"):
-            return {"type": "complex", "imag": float(token[:-1])}
+            return {"type": "complex", "imag": self._float(token[:-1], token)}
         if not re.fullmatch(r"[+-]?\d+", token):
-            number: Any = float(token)
+            number: Any = self._float(token, token)
         elif len(token) > 30:
             raise self._error("the number is too large", token)
         else:
@@ -137,7 +139,14 @@ class _Parser:
         )
         if imaginary:
             self._place = imaginary.end()
-            return {"type": "complex", "real": number, "imag": float(imaginary[1].replace(" ", ""))}
+            imag = self._float("".join(imaginary[1].split()), imaginary[0])
+            return {"type": "complex", "real": number, "imag": imag}
+        return number
+
+    def _float(self, text: str, token: str) -> float:
+        number = float(text)
+        if math.isinf(number):
+            raise self._error("the number is too large; infinity is inf", token)
         return number
 
     def _word(self, token: str) -> Any:
@@ -159,9 +168,14 @@ class _Parser:
         if device:
             self._place = index.end() if index else self._place
             return {"type": "device", "value": device}
-        near = nearest(name, [*_WORDS, *DTYPE_NAMES, *MEMORY_FORMATS, *LAYOUTS])
+        if canonical_dtype(name):
+            near = f"torch.{name}"  # without torch, int and float are types of Python
+        else:
+            near = nearest(name, [*_WORDS, *DTYPES, *MEMORY_FORMATS, *LAYOUTS])
         hint = f"; did you mean {near}?" if near else ""
-        raise self._error(f"unknown word {token}; text goes in quotes: '{token}'{hint}", token)
+        raise self._error(
+            f"unknown word {quote(token)}; text keeps its quotes, as in \"'mean'\"{hint}", token
+        )
 
     def _tensor(self, dtype: str) -> dict[str, Any]:
         document: dict[str, Any] = {"type": "tensor", "dtype": dtype, "shape": self._items("]")}
@@ -201,7 +215,7 @@ class _Parser:
         else:
             near = nearest(name, _SUFFIXES)
             hint = f"; did you mean {near}?" if near else f" (there are {', '.join(_SUFFIXES)})"
-            raise self._error(f"a tensor has no fill, layout or memory format {name}{hint}", name)
+            raise self._error(f"a tensor has no fill, layout or memory format {quote(name)}{hint}", name)
         if field in document:
             raise self._error(f"the tensor has a {field} already", name)
         document[field] = content
@@ -296,6 +310,25 @@ class _Parser:
         # One character of the place is enough to find it, counted as people count.
         place = max(0, self._place - len(token))
         return UsageError(f"argument {quote(self._text)}, at character {place + 1}: {message}")
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return made
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name[:LONGEST_QUOTE]} is not a number that JSON has")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_each_key_once, parse_constant=_no_number, parse_float=_finite)
 
 
 def _untyped(document: Any) -> Any:

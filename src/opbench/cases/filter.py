@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
+from opbench.cases.collect import quote
 from opbench.cases.dtypes import DTYPES, canonical_dtype
 from opbench.cases.errors import UsageError
 from opbench.cases.identity import case_id
@@ -110,7 +111,11 @@ class _Parser:
         keep = self._either()
         if self._next < len(self._tokens):
             token, place = self._tokens[self._next]
-            what = "this ) closes nothing" if token == ")" else f"there is neither and nor or before {token}"
+            what = (
+                "this ) closes nothing"
+                if token == ")"
+                else f"there is neither and nor or before {quote(token)}"
+            )
             raise self._error(what, place)
         return keep
 
@@ -169,7 +174,7 @@ class _Parser:
             keys = [*_TESTS, *_NUMBERS]
             near = nearest(key, keys)
             hint = f"; did you mean {near}?" if near else f" (there are {', '.join(keys)})"
-            raise self._error(f"a filter knows no {key!r}{hint}", place)
+            raise self._error(f"a filter knows no {quote(key)}{hint}", place)
         if sign not in (":", "=", "==", "!="):
             raise self._error(f"{key} is text, which {sign} does not compare; use {key}:...", place)
         try:
@@ -180,13 +185,13 @@ class _Parser:
 
     def _number_test(self, key: str, sign: str, text: str, place: int) -> Keep:
         if not re.fullmatch(r"[+-]?(\d{1,19}(\.\d{0,19})?|\.\d{1,19})", text, re.ASCII):
-            raise self._error(f"{key} is compared with a number, not with {text!r}", place)
+            raise self._error(f"{key} is compared with a number, not with {quote(text)}", place)
         number = float(text) if "." in text else int(text)
         compare, get = _COMPARE[sign], _NUMBERS[key]
         return lambda case: compare(get(case), number)
 
     def _error(self, message: str, place: int) -> UsageError:
-        return UsageError(f"filter {self._text!r}, at character {place + 1}: {message}")
+        return UsageError(f"filter {quote(self._text)}, at character {place + 1}: {message}")
 
 
 def _alternatives(text: str) -> list[str]:
@@ -237,7 +242,7 @@ def _dtype_test(pattern: str) -> Keep:
 def _device_test(pattern: str) -> Keep:
     if canonical_device(pattern) is None and not _is_glob(pattern):
         near = device_suggestion(pattern)
-        raise ValueError(f"there is no device {pattern!r}" + (f"; did you mean {near}?" if near else ""))
+        raise ValueError(f"there is no device {quote(pattern)}" + (f"; did you mean {near}?" if near else ""))
     name = canonical_device(pattern) or pattern
     matches = _glob(name)
     # A kind of device stands for all of them.
@@ -264,7 +269,7 @@ def _id_test(pattern: str) -> Keep:
         return lambda case: matches(case_id(case))
     if not re.fullmatch(r"[0-9a-f]{1,16}", pattern):
         raise ValueError(
-            f"{pattern!r} is not the beginning of an id: those are 16 hexadecimal digits in lower case"
+            f"{quote(pattern)} is not the beginning of an id: those are 16 hexadecimal digits in lower case"
         )
     return lambda case: case_id(case).startswith(pattern)
 
@@ -278,7 +283,7 @@ def _known(pattern: str, what: str, name: str | None, names: Iterable[str]) -> s
     if name is not None or _is_glob(pattern):
         return name or pattern
     near = nearest(pattern, names)
-    raise ValueError(f"there is no {what} {pattern!r}" + (f"; did you mean {near}?" if near else ""))
+    raise ValueError(f"there is no {what} {quote(pattern)}" + (f"; did you mean {near}?" if near else ""))
 
 
 _TESTS: dict[str, Callable[[str], Keep]] = {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import codecs
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
 from opbench.cases.check_fields import INVALID
-from opbench.cases.collect import Place, Problems, quote
+from opbench.cases.collect import LONGEST_QUOTE, Place, Problems, quote
 
 TOO_DEEP = "values are nested too deep"
 
@@ -41,7 +42,9 @@ class JsonReader:
         # What the decoder met and may not raise about, because it does not know where it is.
         self._repeated: list[tuple[dict[str, Any], str]] = []
         self._constants: list[_Constant] = []
-        self._decoder = json.JSONDecoder(object_pairs_hook=self._object, parse_constant=self._constant)
+        self._decoder = json.JSONDecoder(
+            object_pairs_hook=self._object, parse_constant=self._constant, parse_float=self._float
+        )
 
     def read(self, text: str, place: Place, problems: Problems) -> Any:
         """The data that a text holds, or INVALID with all problems noted."""
@@ -82,6 +85,10 @@ class JsonReader:
                 seen.add(key)
         return made
 
+    def _float(self, text: str) -> float | _Constant:
+        number = float(text)
+        return number if math.isfinite(number) else self._constant(text)
+
     def _constant(self, name: str) -> _Constant:
         self._constants.append(_Constant(name))
         return self._constants[-1]
@@ -105,7 +112,10 @@ class JsonReader:
         for item, where in _walk(document, place):
             if isinstance(item, _Constant):
                 problems.add(
-                    where, "not JSON", found=item.name, expected='a number, or text such as "nan" or "inf"'
+                    where,
+                    "not a number that JSON has",
+                    found=item.name[:LONGEST_QUOTE],
+                    expected='a finite number, or text such as "nan" or "inf"',
                 )
             elif isinstance(item, dict) and id(item) in repeated:
                 for key in repeated.pop(id(item)):
@@ -121,7 +131,7 @@ def _note_repeated(key: str, place: Place, problems: Problems) -> None:
 
 
 class _Constant:
-    """Stands for a NaN or an infinity in the text."""
+    """Stands for a NaN or an infinity in the text, or for a number too large."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from opbench.cases.check_fields import INVALID
-from opbench.cases.collect import Problems
+from opbench.cases.collect import LONGEST_QUOTE, Problems
 from opbench.cases.errors import UsageError
 from opbench.cases.files import FileHasher
 from opbench.cases.model import Suite
@@ -74,7 +75,7 @@ def _read_toml(text: str, problems: Problems) -> Any:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=_finite_or_named)
     except RecursionError:
         problems.add("", TOO_DEEP, found="thousands of levels", expected="a few")
     except ValueError as error:
@@ -82,6 +83,13 @@ def _read_toml(text: str, problems: Problems) -> Any:
         message = " ".join(str(error).split())
         problems.add("", "not TOML", found=message.partition("; ")[0][:200], expected="TOML")
     return INVALID
+
+
+def _finite_or_named(text: str) -> float:
+    number = float(text)
+    if math.isinf(number) and "inf" not in text:
+        raise ValueError(f"{text[:LONGEST_QUOTE]} is larger than any number")
+    return number
 
 
 READERS: dict[str, Callable[[str, Problems], Any]] = {
