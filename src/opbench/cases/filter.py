@@ -214,7 +214,8 @@ def _glob(pattern: str) -> Callable[[str], bool]:
 
 
 def _operator_test(pattern: str) -> Keep:
-    patterns = {pattern, canonical_operator(pattern) or pattern}
+    full = f"torch.ops.{pattern.replace('::', '.')}" if "::" in pattern else pattern
+    patterns = {full, canonical_operator(pattern) or full}
     globs = [_glob(text) for text in patterns]
     return lambda case: any(matches(name) for name in operator_spellings(case.op) for matches in globs)
 
