@@ -21,6 +21,11 @@ def with_hint(reason: str, case: Mapping[str, Any]) -> str:
 def _hint(reason: str, case: Mapping[str, Any]) -> str:
     if _CONSTRUCTOR.search(reason):
         return "the arguments of the constructor are given in `build` (--build-arg, --build-kwarg)"
+    if "a leaf Variable that requires grad is being used in an in-place" in reason:
+        return (
+            "the call writes to an argument: an operator of your own says so with"
+            " @opbench.operator(..., mutates=(0,)), and gets fresh ones"
+        )
     unfilled = [spec.get("dtype", "float32") for spec in _tensors(case) if spec.get("fill") is None]
     if _BOUNDS.search(reason) and any("int" in dtype for dtype in unfilled):
         return (

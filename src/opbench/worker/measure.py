@@ -51,6 +51,7 @@ def measure_case(request: Mapping[str, Any], allow: Sequence[str]) -> dict[str, 
 
 def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, Any]) -> None:
     from opbench.worker.materialize import Builder
+    from opbench.worker.mutation import versions
     from opbench.worker.resolve import resolve
 
     case, plan = request["case"], request["plan"]
@@ -86,9 +87,29 @@ def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, 
         prepared.operator = operator
         try:
             timed = captured(prepared, device) if plan["cuda_graph"] else prepared
+            before = versions(*prepared.arguments)
             _probe(timed, plan, device, reply)
+            if operator is not None and not operator.name.startswith("torch."):
+                reply["warnings"] += _written(before, versions(*prepared.arguments))
         finally:
             prepared.close()
+
+
+def _written(
+    before: Mapping[int | str, Sequence[int]], after: Mapping[int | str, Sequence[int]]
+) -> list[dict[str, str]]:
+    """A warning, if calls wrote to arguments that nobody said they write to."""
+    places = [place for place, counts in before.items() if after[place] != counts]
+    if not places:
+        return []
+    listed = ", ".join(map(repr, places))
+    return [
+        caution(
+            "undeclared_writes",
+            f"calls wrote to their own arguments ({listed}), so each began with what the last one left; "
+            f"register the operator with mutates=({listed},) and every call gets fresh ones",
+        )
+    ]
 
 
 def _set_up(threads: int) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opbench.worker import op_library
 from opbench.worker.registry import Operator
+from opbench.worker.runtimes.outputs import tensors_in
 
 IN_PLACE_SPECIAL = re.compile(
     r"__(i(add|and|div|floordiv|lshift|mod|mul|or|pow|rshift|sub|truediv|xor)|setitem)__"
@@ -52,17 +52,6 @@ def parameters_by_schema(schemas: Sequence[Any]) -> tuple[str, ...]:
     return tuple(shared)
 
 
-def parameters_by_signature(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Names of the positional parameters of a call: of a Python function, or of a module class once built."""
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    is_class = isinstance(function, type)
-    called = getattr(function, "forward", function) if is_class else function
-    with contextlib.suppress(TypeError, ValueError):
-        parameters = inspect.signature(called).parameters.values()
-        return tuple(parameter.name for parameter in parameters if parameter.kind in positional)[is_class:]
-    return ()
-
-
 def mutated(
     operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any], built: object = None
 ) -> tuple[int | str, ...]:
@@ -85,6 +74,19 @@ def mutated(
         if _argument(operator, "max_norm", args, kwargs) is not None and "weight" in operator.parameters:
             written.append(operator.parameters.index("weight"))
     return _present(written, operator, args, kwargs)
+
+
+def versions(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[int | str, list[int]]:
+    """How often each argument has been written to, as torch counts it for each tensor in it."""
+    places: dict[int | str, Any] = {**dict(enumerate(args)), **kwargs}
+    counts: dict[int | str, list[int]] = {}
+    for place, value in places.items():
+        counts[place] = []
+        for _, tensor in tensors_in(value):
+            # Inference tensors have no count.
+            with contextlib.suppress(RuntimeError):
+                counts[place].append(tensor._version)
+    return counts
 
 
 def _argument(operator: Operator, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -65,7 +65,7 @@ def operator(
     flops: Amount | None = None,
     category: str = "",
     tags: Sequence[str] = (),
-    mutates: Sequence[int | str] = (),
+    mutates: Sequence[int | str] | int | str = (),
 ) -> Callable[[Registered], Registered]:
     """Register the decorated function (or `torch.nn.Module` class) as the operator `name`.
 
@@ -89,8 +89,9 @@ def operator(
     for what, count in (("bytes", bytes), ("flops", flops)):
         if count is not None and not callable(count):
             _number(count, f"{what} of operator {name!r}")
-    for argument in mutates:
-        if isinstance(argument, bool) or not isinstance(argument, (int, str)):
+    written = (mutates,) if isinstance(mutates, (int, str)) else tuple(mutates)
+    for argument in written:
+        if isinstance(argument, bool) or not isinstance(argument, (int, str)) or argument in range(-99, 0):
             raise TypeError(f"mutates of operator {name!r} holds positions and keywords, not {argument!r}")
 
     def register(function: Registered) -> Registered:
@@ -103,7 +104,8 @@ def operator(
             name=name,
             kind="module" if isinstance(function, type) else "custom",
             function=function,
-            mutates=tuple(mutates),
+            mutates=written,
+            parameters=parameters_by_signature(function),
             setup=setup,
             fill=fill,
             bytes=bytes,
@@ -148,6 +150,17 @@ def is_module_class(function: object) -> bool:
     """True for a class derived from torch.nn.Module, told without importing torch."""
     bases = getattr(function, "__mro__", ()) if isinstance(function, type) else ()
     return any(base.__module__ == "torch.nn.modules.module" and base.__name__ == "Module" for base in bases)
+
+
+def parameters_by_signature(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of the positional parameters of a call: of a Python function, or of a module class once built."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    is_class = isinstance(function, type)
+    called = getattr(function, "forward", function) if is_class else function
+    with suppress(TypeError, ValueError):
+        parameters = inspect.signature(called).parameters.values()
+        return tuple(parameter.name for parameter in parameters if parameter.kind in positional)[is_class:]
+    return ()
 
 
 def place_of(function: Any) -> str:

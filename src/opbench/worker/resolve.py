@@ -15,7 +15,7 @@ from opbench.worker.allowed import is_allowed, resolve_allowed
 from opbench.worker.errors import Unsupported
 from opbench.worker.mutation import mutated
 from opbench.worker.near_names import did_you_mean, same_elsewhere
-from opbench.worker.registry import NAME, Operator, problems, registered
+from opbench.worker.registry import NAME, Operator, parameters_by_signature, problems, registered
 
 __all__ = ["Operator", "mutated", "operator_names", "resolve"]
 
@@ -87,15 +87,14 @@ def _resolve_torch(name: str) -> Operator | None:
         )
     function = torch_names.callable_of(namespace, base, found)
     if isinstance(function, type):
-        return Operator(name, "module", function, parameters=mutation.parameters_by_signature(function))
+        return Operator(name, "module", function, parameters=parameters_by_signature(function))
     schemas = op_library.schemas_of(found)
     prefix = torch_names.NAMESPACES[namespace]
     # A Python function may order its arguments in another way than the dispatcher's operator of its name.
     in_python = isinstance(function, FunctionType)
     if not schemas and prefix is not None and not in_python:
         schemas = op_library.schemas_named(f"aten::{prefix}{base}")
-    by_signature, by_schema = mutation.parameters_by_signature, mutation.parameters_by_schema
-    parameters = by_signature(function) if in_python else by_schema(schemas)
+    parameters = parameters_by_signature(function) if in_python else mutation.parameters_by_schema(schemas)
     return Operator(
         name,
         "function",
