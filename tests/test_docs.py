@@ -17,6 +17,7 @@ import contextlib
 import importlib
 import io
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -172,6 +173,8 @@ def test_what_a_page_says_works(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPBENCH_STORE", str(store))
+    # As in an activated environment: shell commands start the `python` of PATH.
+    monkeypatch.setenv("PATH", os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
     # What people see on a terminal of usual width.
     monkeypatch.setenv("COLUMNS", "100")
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -98,6 +100,23 @@ def test_results_are_read_with_the_standard_library_alone(
     assert len(lines) == len(rows)
     assert all("us (quartiles)" in line and "of 6 undisturbed" in line for line in lines)
     assert "embedding_bag forward: " in lines[0]
+
+
+def test_a_table_is_drawn_as_a_picture_that_needs_nothing_else(
+    results: tuple[Path, list[dict[str, object]]], tmp_path: Path
+) -> None:
+    records, rows = results
+    program, picture = EXAMPLES.parent / "docs" / "images" / "draw_table.py", tmp_path / "table.svg"
+    ended = subprocess.run(
+        [sys.executable, program, records, picture], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    drawn = ElementTree.parse(picture)
+    text = "".join(drawn.getroot().itertext())
+    assert text.count("fwd") + text.count("bwd") == len(rows)
+    assert set(re.findall(r"https?:[^\"'<)]+", picture.read_text(encoding="utf-8"))) == {
+        "http://www.w3.org/2000/svg"
+    }
 
 
 def test_the_reader_says_how_it_is_used() -> None:
