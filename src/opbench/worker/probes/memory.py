@@ -4,7 +4,7 @@ The CPU allocator reports every block that it hands out and takes back to the pr
 of these is what the call holds above what there was before it. An accelerator's caching allocator keeps
 such counters itself. Buffers that a kernel takes from the C library directly (scratch space of BLAS, of
 sorting) are seen by neither, only by the resident-set size; nor is what threads take on the CPU that the
-call itself starts.
+call itself starts; and a block that was there before does not count less when the call frees it.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ def measure(
     if prepared.body.setup:
         # A snippet's set-up runs in front of its first statement, and is not to be counted.
         prepared.once()
+    if prepared.pool is not None:
+        # The copy that a call writes to is an input, whether or not one was made before.
+        prepared.pool.blank(1)
     prepared.restore()
     resident = ResidentMark()
     try:
