@@ -7,6 +7,7 @@ Exit codes: 0 fine; 1 cases failed; 2 wrong usage or a wrong document; 70 a bug 
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -24,6 +25,8 @@ EXIT_USAGE = 2
 EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+# What a disk says that takes no more; nothing that opbench could have known.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,18 +44,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         say_error(error)
         return EXIT_USAGE
     except BrokenPipeError:
-        # Python flushes stdout once more when it exits, and would complain then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return EXIT_BROKEN_PIPE
     except KeyboardInterrupt:
         say("opbench: interrupted")
         return EXIT_INTERRUPTED
+    except OSError as error:
+        if error.errno not in _FULL:
+            return _bug(error, arguments, debug)
+        _leave_stdout()
+        say(f"opbench: the output cannot be written: {error.strerror}")
+        return EXIT_USAGE
     except Exception as error:
-        if debug:
-            raise
-        say(f"opbench: this is a bug in opbench: {type(error).__name__}: {ascii(str(error))[1:-1][:300]}")
-        say(f"opbench: please report it, with what this prints: opbench --debug {_quoted(arguments)}")
-        return EXIT_BUG
+        return _bug(error, arguments, debug)
+
+
+def _leave_stdout() -> None:
+    # Python flushes stdout once more when it exits, and would complain then.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _bug(error: Exception, arguments: Sequence[str], debug: bool) -> int:
+    if debug:
+        raise error
+    say(f"opbench: this is a bug in opbench: {type(error).__name__}: {ascii(str(error))[1:-1][:300]}")
+    say(f"opbench: please report it, with what this prints: opbench --debug {_quoted(arguments)}")
+    return EXIT_BUG
 
 
 def _dispatch(arguments: list[str]) -> int:

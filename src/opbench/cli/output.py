@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -20,8 +21,14 @@ def open_output(path: str, inputs: Iterable[str] = ()) -> TextIO:
     for read in inputs:
         if file.exists() and Path(read).exists() and file.samefile(read):
             raise UsageError(f"-o {path} would overwrite what is to be read from it")
-    try:
+    with _plain_errors(path):
         return file.open("w", encoding="utf-8")
+
+
+@contextmanager
+def _plain_errors(path: str) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise OpbenchError(f"{path} cannot be written: {reason}") from None
@@ -31,10 +38,10 @@ class RecordFile:
     """The full records of a run as JSON Lines, row by row; without a path, nothing."""
 
     def __init__(self, path: str | None, run: Run, inputs: Iterable[str] = ()) -> None:
+        self._path = path or ""
         self._file = open_output(path, inputs) if path else None
         self._writer = JsonLinesWriter(self._file) if self._file else None
-        if self._writer:
-            self._writer.run(run)
+        self.about(run)
 
     def __enter__(self) -> RecordFile:
         return self
@@ -43,14 +50,18 @@ class RecordFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file:
-            self._file.close()
+            # Each line is flushed as it is written: closing has nothing left to lose.
+            with suppress(OSError):
+                self._file.close()
 
     def add(self, row: Measurement) -> None:
         """Write a row."""
         if self._writer:
-            self._writer.row(row)
+            with _plain_errors(self._path):
+                self._writer.row(row)
 
-    def finish(self, run: Run) -> None:
-        """Write what is known about the run in the end."""
+    def about(self, run: Run) -> None:
+        """Write what is known about the run by now."""
         if self._writer:
-            self._writer.run(run)
+            with _plain_errors(self._path):
+                self._writer.run(run)

@@ -135,7 +135,7 @@ def _measure(
         rows.close()
         if store is not None:
             the_run = store.run(the_run.run_id)
-        output.finish(the_run)
+        output.about(the_run)
     if wrong is not None and not printer.summary.total:
         raise wrong
     printer.finish()
