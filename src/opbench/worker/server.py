@@ -80,8 +80,6 @@ def _prepare(terms: dict[str, Any]) -> dict[str, Any]:
 
         set_threads(terms["framework"], terms["num_threads"])
         preload(terms["framework"])
-        for module in terms.get("preload", ()):
-            importlib.import_module(module)
     except BaseException as error:
         hello["error"] = (
             f"{terms['framework']} cannot be imported by {sys.executable}: {type(error).__name__}: {error}"
