@@ -44,8 +44,9 @@ _VARIABLES = re.compile(
     r"NUMEXPR|OMP|ONEDNN|OPENBLAS|ORT|PYTORCH|ROCR|TCMALLOC|TRITON|VECLIB|XLA)_.*|(PYTHON|TORCH)[A-Z_].*|"
     r"GLIBC_TUNABLES|LD_BIND_NOW|LD_LIBRARY_PATH|LD_PRELOAD|NVIDIA_TF32_OVERRIDE"
 )
-_SECRET = re.compile(r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|KEY|PRIVATE")
-_USER_OF_URL = re.compile(r"//[^/@\s]*@")
+_SECRET = re.compile(r"TOKEN|SECRET|PASS|PWD|CREDENTIAL|AUTH|KEY|PRIVATE|BEARER|COOKIE|SIGNATURE")
+# The user and the query of a URL, where secrets are.
+_SECRET_OF_URL = re.compile(r"(?<=//)[^/@\s]*(?=@)|(?<=\?)\S+")
 # Set for each worker, from its cases.
 _SET_BY_OPBENCH = frozenset(
     {
@@ -69,7 +70,7 @@ def environment_record(name: str, hello: Mapping[str, Any]) -> Environment:
     framework = {key: fact for key, fact in (hello.get("framework") or {}).items() if key not in _FLEETING}
     variables, places = _variables(_environ_of(hello.get("pid")))
     facts: dict[str, Any] = {
-        "machine": _machine(),
+        "machine": dict(_machine()),
         "settings": settings_facts(),
         "python": {"version": version, "implementation": str(python.get("implementation", ""))},
         "framework": framework,
@@ -77,7 +78,7 @@ def environment_record(name: str, hello: Mapping[str, Any]) -> Environment:
         "variables": variables,
         "system": system_facts(),
         "places": {"executable": str(python.get("executable", "")), "prefix": prefix, **places},
-        "checkout": _checkout(os.path.realpath(".")),
+        "checkout": dict(_checkout(_working_directory())),
         "moment": moment_facts(),
     }
     return Environment(name=name, fingerprint=fingerprint(facts), facts=facts)
@@ -95,7 +96,14 @@ def _machine() -> dict[str, Any]:
 
 @functools.cache
 def _checkout(folder: str) -> dict[str, Any]:
-    return checkout_facts(Path(folder))
+    return checkout_facts(Path(folder)) if folder else {}
+
+
+def _working_directory() -> str:
+    try:
+        return os.path.realpath(".")
+    except OSError:  # it has been deleted
+        return ""
 
 
 @functools.cache
@@ -136,6 +144,6 @@ def _variables(environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, st
         if not _VARIABLES.fullmatch(key) or key in _SET_BY_OPBENCH or _SECRET.search(key):
             continue
         is_place = _PLACE.fullmatch(key) and not _PYTHON_SETTING.fullmatch(key)
-        value = _USER_OF_URL.sub("//***@", environ[key][:_MAX_LENGTH])
+        value = _SECRET_OF_URL.sub("***", environ[key])[:_MAX_LENGTH]
         (places if is_place else matter)[key] = value
     return matter, places

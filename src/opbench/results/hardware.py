@@ -12,6 +12,7 @@ from typing import Any
 ROOT = Path("/")
 _CPUS = "sys/devices/system/cpu"
 _CACHE_NAMES = {"Data": "d", "Instruction": "i"}
+_IS_DECIMAL = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII).fullmatch
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -27,7 +28,7 @@ def machine_facts(root: Path = ROOT) -> dict[str, Any]:
     return _known(
         architecture=platform.machine(),
         product=" ".join(read(root / f"sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")),
-        cpu=_cpu_name(first),
+        cpu=_distinct(_cpu_name(entry) for entry in processors) or platform.processor(),
         cpu_family="/".join(first.get(name, "") for name in ("cpu family", "model", "stepping")).strip("/"),
         cpu_features=sorted(set(features.split())),
         cpus_logical=len(processors) or os.cpu_count(),
@@ -75,9 +76,9 @@ def moment_facts(root: Path = ROOT) -> dict[str, Any]:
     """What is another a moment later."""
     load = read(root / "proc/loadavg").split()
     return _known(
-        load=[float(number) for number in load[:3]],
+        load=[float(number) for number in load[:3] if _IS_DECIMAL(number)],
         # "2/345" is two runnable of 345; this process is one of them.
-        runnable=int(load[3].split("/")[0]) if len(load) > 3 else None,
+        runnable=_whole(load[3].split("/")[0]) if len(load) > 3 else None,
         memory_available_bytes=memory_bytes(root, "MemAvailable"),
         cpus=usable_cpus(),
     )
@@ -92,7 +93,7 @@ def usable_cpus() -> list[int]:
 
 def memory_bytes(root: Path, field: str) -> int | None:
     """A field of /proc/meminfo."""
-    found = re.search(rf"^{field}:\s+(\d+) kB", read(root / "proc/meminfo"), re.MULTILINE)
+    found = re.search(rf"^{field}:\s+([0-9]{{1,18}}) kB", read(root / "proc/meminfo"), re.MULTILINE)
     return int(found[1]) * 1024 if found else None
 
 
@@ -125,13 +126,13 @@ def _processors(root: Path) -> list[dict[str, str]]:
 def _cpu_name(entry: dict[str, str]) -> str:
     if "CPU implementer" in entry:  # how ARM processors are told apart
         return f"implementer {entry['CPU implementer']} part {entry.get('CPU part', '')}"
-    return entry.get("model name") or platform.processor()
+    return entry.get("model name", "")
 
 
 def _caches(root: Path) -> dict[str, int]:
     found = {}
     for index in sorted((root / _CPUS / "cpu0/cache").glob("index[0-9]*")):
-        size = re.fullmatch(r"(\d+)([KMG]?)", read(index / "size"))
+        size = re.fullmatch(r"([0-9]{1,9})([KMG]?)", read(index / "size"))
         if size:
             kind = _CACHE_NAMES.get(read(index / "type"), "")
             found[f"L{read(index / 'level')}{kind}"] = int(size[1]) * _UNITS[size[2]]
@@ -157,7 +158,7 @@ def _distinct(texts: Iterable[str]) -> str:
 def _mhz(root: Path, name: str) -> str:
     # Some processors have cores of several kinds.
     khz = _every(root, name).split(", ")
-    return _distinct(str(int(number) // 1000) for number in khz if number.isdecimal())
+    return _distinct(str(number // 1000) for number in map(_whole, khz) if number is not None)
 
 
 def _turbo(root: Path) -> bool | None:
@@ -175,24 +176,34 @@ def _chosen(text: str) -> str:
 
 def _limits(root: Path) -> tuple[float | None, int | None]:
     """CPUs and bytes that control groups leave to this process: the least of its group and those above."""
-    quotas: list[float] = []
-    sizes: list[int] = []
+    quotas: list[float | None] = []
+    sizes: list[int | None] = []
     group = re.search(r"^0::/(.*)$", read(root / "proc/self/cgroup"), re.MULTILINE)
     top = root / "sys/fs/cgroup"
     folder = top / (group[1] if group else "")
     for place in (folder, *folder.parents):
         if not place.is_relative_to(top):
             break
-        quota = read(place / "cpu.max").split()
-        quotas += [int(quota[0]) / int(quota[1])] if len(quota) == 2 and quota[0].isdecimal() else []
-        size = read(place / "memory.max")
-        sizes += [int(size)] if size.isdecimal() else []
+        quotas.append(_ratio(*read(place / "cpu.max").split()))
+        sizes.append(_whole(read(place / "memory.max")))
     # Version 1, as a container sees it.
-    old = [read(top / f"cpu/cpu.cfs_{name}_us") for name in ("quota", "period")]
-    quotas += [int(old[0]) / int(old[1])] if all(text.isdecimal() for text in old) else []
-    size = read(top / "memory/memory.limit_in_bytes")
-    sizes += [int(size)] if size.isdecimal() and int(size) < 2**60 else []
-    return min(quotas, default=None), min(sizes, default=None)
+    quotas.append(_ratio(*(read(top / f"cpu/cpu.cfs_{name}_us") for name in ("quota", "period"))))
+    sizes.append(_whole(read(top / "memory/memory.limit_in_bytes")))
+    # Version 1 says "no limit" with a number near the largest there is.
+    known_sizes = [size for size in sizes if size is not None and size < 2**60]
+    known_quotas = [quota for quota in quotas if quota is not None]
+    return min(known_quotas, default=None), min(known_sizes, default=None)
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+
+
+def _ratio(*texts: str) -> float | None:
+    numbers = [_whole(text) for text in texts]
+    if len(numbers) != 2 or numbers[0] is None or not numbers[1]:
+        return None
+    return numbers[0] / numbers[1]
 
 
 def _container(root: Path) -> str:

@@ -101,5 +101,8 @@ def _expanded(text: str) -> Path:
 
 def _file(path: Path, is_default: bool = False) -> Location:
     # A store is used for long; a later change of the working directory must not move it.
-    path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
+    try:
+        path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
+    except OSError:
+        raise UsageError(f"{path}: the working directory, where the store would be, is gone") from None
     return Location(sqlalchemy.URL.create("sqlite+pysqlite", database=str(path)), path, is_default)
