@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import chain, islice
 
 from opbench.cases.estimate import estimate
 from opbench.cases.filter import compile_filter
@@ -10,13 +11,14 @@ from opbench.cases.identity import case_document
 from opbench.cases.model import Suite
 from opbench.cases.select import select
 from opbench.cli.listing import CaseLines
+from opbench.cli.live import NAMES_AHEAD
 from opbench.cli.screen import Screen, say
 from opbench.execution.options import Options
 from opbench.execution.tasks import Done, Resume, make_tasks
 from opbench.reports.format import elapsed, size
 from opbench.reports.rows import case_line
 
-_COLUMNS = ("   inputs", "at most")
+_COLUMNS = ("input size", "at most")
 
 
 def dry_run(suite: Suite, options: Options, done: Done, resume: Resume, *, json: bool) -> int:
@@ -26,9 +28,11 @@ def dry_run(suite: Suite, options: Options, done: Done, resume: Resume, *, json:
     several = len(options.environments) > 1
     columns = ("environment", *_COLUMNS) if several else _COLUMNS
     screen = Screen()
-    lines = CaseLines(screen.width, columns)
+    tasks = make_tasks(cases, options.environments, options.repeat, done, resume)
+    ahead = list(islice(tasks, NAMES_AHEAD))
+    lines = CaseLines(screen.width, (task.case for task in ahead), columns)
     count, total_s, most_bytes = 0, 0.0, 0
-    for task in make_tasks(cases, options.environments, options.repeat, done, resume):
+    for task in chain(ahead, tasks):
         expected = estimate(task.case, options.plan)
         total_s += expected.duration_s
         most_bytes = max(most_bytes, expected.input_bytes)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from itertools import chain, islice
 
 from opbench.cases.errors import UsageError
 from opbench.cases.filter import compile_filter
 from opbench.cases.identity import case_document, case_id
 from opbench.cases.select import select
 from opbench.cli.listing import CaseLines, SuiteLines
+from opbench.cli.live import NAMES_AHEAD
 from opbench.cli.parser import Parser
 from opbench.cli.request import WORK, request_from
 from opbench.cli.run_flags import add_choice_flags, add_work_flags
@@ -64,9 +66,11 @@ def _suites(arguments: argparse.Namespace, screen: Screen) -> None:
 def _cases(arguments: argparse.Namespace, screen: Screen) -> None:
     request = request_from(arguments)
     keep = compile_filter(request.filter) if request.filter else None
-    lines = CaseLines(screen.width)
+    cases = select(requested_suite(request), keep=keep, shuffle=request.shuffle, shard=request.shard)
+    ahead = list(islice(cases, NAMES_AHEAD))
+    lines = CaseLines(screen.width, ahead)
     count = 0
-    for case in select(requested_suite(request), keep=keep, shuffle=request.shuffle, shard=request.shard):
+    for case in chain(ahead, cases):
         if arguments.json:
             screen.text(case_line(case_id(case), case_document(case)))
         else:

@@ -4,43 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rich.cells import cell_len
+
 from opbench.cases.identity import case_id
 from opbench.cases.model import Case
 from opbench.reports.inputs import describe_inputs, describe_variant, short_op
-from opbench.reports.table import Line
+from opbench.reports.table import LONGEST_CELL, Line
 from opbench.reports.text import left, printable, shorten, wrap
 
 _ID_WIDTH = 16
 _DIRECTIONS = {"forward": "fwd", "backward": "bwd", "forward_backward": "f+b"}
+_OPERATOR = "operator"
 _LEAST_TEXT = 30
 # For running text in a pipe.
 _PIPE_WIDTH = 100
 
 
 class CaseLines:
-    """One line for each case: id, direction, what is called with what. `width` None cuts nothing."""
+    """One line for each case: id, direction, operator, inputs. `width` None cuts nothing.
 
-    def __init__(self, width: int | None, extra: tuple[str, ...] = ()) -> None:
-        taken = _ID_WIDTH + 5 + 2 + sum(len(title) + 2 for title in extra)
+    The operators of `ahead`, the first cases to come, say how wide their column is.
+    """
+
+    def __init__(self, width: int | None, ahead: Iterable[Case], extra: tuple[str, ...] = ()) -> None:
+        taken = _ID_WIDTH + 2 + 3 + sum(2 + len(title) for title in extra) + 2
+        text_width = LONGEST_CELL * 2 if width is None else max(width - taken, _LEAST_TEXT)
+        longest = max((cell_len(printable(short_op(case.name))) for case in ahead), default=0)
         self._extra = extra
-        self._text_width = max(width - taken, _LEAST_TEXT) if width is not None else None
+        self._name_width = max(min(longest, text_width // 2), len(_OPERATOR))
+        self._inputs_width = None if width is None else text_width - self._name_width - 2
 
     def header(self) -> Line:
         """The titles of the columns."""
-        titles = [left("case", _ID_WIDTH), "   ", *self._extra, "operator and inputs"]
+        titles = [left("case", _ID_WIDTH), "   ", *self._extra, left(_OPERATOR, self._name_width), "inputs"]
         return [("  ".join(titles), "bold underline")]
 
     def line(self, case: Case, extra: tuple[str, ...] = ()) -> Line:
         """A case, with the texts of the extra columns."""
         name, inputs = printable(short_op(case.name)), printable(_inputs(case))
+        if self._inputs_width is not None:
+            name, inputs = shorten(name, self._name_width), shorten(inputs, self._inputs_width)
         cells = [f"{text:>{len(title)}}" for title, text in zip(self._extra, extra, strict=True)]
         start = "  ".join([_DIRECTIONS[case.direction], *cells])
-        line: Line = [(f"{case_id(case)}  ", "dim"), (f"{start}  ", "")]
-        if self._text_width is None:
-            return [*line, (name, "bold"), (f"  {inputs}".rstrip(), "")]
-        name = shorten(name, self._text_width)
-        room = self._text_width - len(name) - 2
-        return [*line, (name, "bold"), (f"  {shorten(inputs, room)}" if room > 0 and inputs else "", "")]
+        return [
+            (f"{case_id(case)}  ", "dim"),
+            (f"{start}  ", ""),
+            (left(name, max(self._name_width, cell_len(name))), "bold"),
+            (f"  {inputs}".rstrip(), ""),
+        ]
 
 
 def _inputs(case: Case) -> str:
