@@ -76,7 +76,7 @@ def operator(
     setup: `setup(*args, **kwargs)` is called once, after `fill` and before anything is measured, with the
         same choice of what to return. It is the place for work that is not to be timed (packing, sorting).
         Both may return a tuple or list (the new positional arguments), a dict (the new keyword arguments),
-        or None. Random numbers they draw from `random` or torch's default generator follow the case's seed.
+        or None, or an argument itself (all as they are). Random numbers they draw from `random` or torch's default generator follow the case's seed.
     bytes, flops: what one call moves and computes: a number, or a function of the arguments of the call.
     category, tags: how to find and group it.
     mutates: positions and keywords of the arguments that it writes in place, so that each call can be given
@@ -188,11 +188,14 @@ def hooked_arguments(
             torch.manual_seed(seed)
             with torch.no_grad():
                 given = hook(*positional, **keywords)
+        # Methods that work in place return what they changed: `fill=lambda x: x.uniform_()`.
+        if given is None or any(given is value for value in (*positional, *keywords.values())):
+            continue
         if isinstance(given, (tuple, list)):
             positional = list(given)
         elif isinstance(given, dict):
             keywords = dict(given)
-        elif given is not None:
+        else:
             raise TypeError(
                 f"{what} of operator {operator.name!r} must return a tuple (positional arguments), a dict"
                 f" (keyword arguments) or None (as they are), not {type(given).__name__}"
