@@ -1,4 +1,4 @@
-# A fresh clone needs python3 (3.10 or later), a C++ compiler and valgrind. Everything else is set up here.
+# A fresh clone needs python3 (3.10 or later), and wants a C++ compiler and valgrind. Everything else is set up here.
 
 PYTHON ?= python3
 VENV := .venv

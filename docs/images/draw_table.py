@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-from opbench.reports.machine import describe_environment
+from opbench.reports.runs import heading
 from opbench.reports.table import Line, Table, layout_for
 from opbench.results.jsonl import read_records
 from opbench.results.records import Measurement, Run
@@ -48,10 +48,7 @@ height="{terminal_height}" /></clipPath>
 
 def lines_of(run: Run, rows: Iterable[Measurement]) -> Iterator[Line]:
     """What `opbench run` prints on a terminal of WIDTH columns."""
-    yield [(", ".join(run.suites), "bold"), (f"  plan {run.plan.name}", "dim")]
-    for environment in run.environments:
-        yield [(describe_environment(environment), "dim")]
-    yield []
+    yield from heading(run, WIDTH)
     table = Table(layout_for(WIDTH))
     yield table.header()
     for row in rows:
