@@ -77,7 +77,7 @@ def tensors_of(case: Case) -> Iterator[Tensor]:
         elif isinstance(item, (List, Tuple)):
             pending.extend(reversed(item.value))
         elif isinstance(item, Dict):
-            pending.extend(item.value.values())
+            pending.extend(reversed(item.value.values()))
 
 
 LABEL_FIELDS = frozenset({"label", "sub_label", "description", "tags", "weight"})
