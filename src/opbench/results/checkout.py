@@ -31,6 +31,7 @@ _NOT_INHERITED = frozenset(
         "GIT_WORK_TREE",
     }
 )
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
 _FILTER = re.compile(r"filter\.[^=\n]*\.(clean|smudge|process|required)")
 
 
@@ -50,15 +51,17 @@ def checkout_facts(folder: Path) -> dict[str, Any]:
         "--ignore-submodules=dirty",
     )
     if not status:
-        commit = _git(folder, "rev-parse", "--verify", "HEAD")
-        return {"commit": commit.strip()} if commit else {}
+        commit = (_git(folder, "rev-parse", "--verify", "HEAD") or "").strip()
+        return {"commit": commit} if _COMMIT.fullmatch(commit) else {}
     lines = status.splitlines()
-    heads = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# branch."))
-    if heads.get("branch.oid", "(initial)") == "(initial)":
+    pairs = (line.removeprefix("# branch.").partition(" ") for line in lines if line.startswith("# branch."))
+    heads = {key: value for key, _, value in pairs}
+    # "(initial)" before the first commit.
+    if not _COMMIT.fullmatch(heads.get("oid", "")):
         return {}
-    facts: dict[str, Any] = {"commit": heads["branch.oid"]}
-    if heads.get("branch.head", "(detached)") != "(detached)":
-        facts["branch"] = heads["branch.head"]
+    facts: dict[str, Any] = {"commit": heads["oid"]}
+    if heads.get("head", "(detached)") != "(detached)":
+        facts["branch"] = heads["head"]
     facts["dirty"] = any(not line.startswith("#") for line in lines)
     return facts
 
