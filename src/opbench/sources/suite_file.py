@@ -30,13 +30,13 @@ def open_suite(path: str | Path, *, allow_snippets: bool = False) -> Suite:
     """
     file = Path(path)
     suffix = file.suffix.lower()
+    if _is_folder(file):
+        raise UsageError(f"{path}: this is a folder, not a suite")
     if suffix not in SUFFIXES:
         near = nearest(suffix, SUFFIXES)
         hint = f"; did you mean {near}?" if near else ""
         raise UsageError(f"{path}: suites are files that end in {', '.join(SUFFIXES)}{hint}")
     try:
-        if file.is_dir():
-            raise UsageError(f"{path}: this is a folder, not a suite")
         folder = str(file.resolve().parent)
         if suffix == ".jsonl":
             return open_lines(file, folder, allow_snippets=allow_snippets)
@@ -50,6 +50,13 @@ def open_suite(path: str | Path, *, allow_snippets: bool = False) -> Suite:
             "write it as .jsonl, one case per line"
         )
     return document_suite(data, str(path), suffix, folder, file.stem, allow_snippets=allow_snippets)
+
+
+def _is_folder(file: Path) -> bool:
+    try:
+        return file.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def document_suite(

@@ -120,7 +120,7 @@ def _numbered(stream: BinaryIO, problems: Problems) -> Iterator[tuple[int, bytes
 def _document(data: bytes, number: int, reader: JsonReader, problems: Problems) -> Any:
     place = f"line {number}"
     text = decode_text(data, place, problems)
-    return INVALID if text is None else reader.read(text, place, problems)
+    return INVALID if text is None else reader.read(text.rstrip(), place, problems)
 
 
 def _header_of(document: Any, number: int, problems: Problems) -> Header | None:
