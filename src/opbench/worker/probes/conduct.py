@@ -10,6 +10,8 @@ PARTIAL_READERS = frozenset(
         "_linalg_eigh",
         "_local_scalar_dense",
         "_segment_reduce_backward",
+        "_unsafe_index",
+        "_unsafe_masked_index",
         "_upsample_nearest_exact1d",
         "_upsample_nearest_exact2d",
         "_upsample_nearest_exact3d",

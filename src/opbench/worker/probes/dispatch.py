@@ -25,9 +25,22 @@ def name_of(func: Any) -> str:
     return str(getattr(func, "_overloadpacket", func))
 
 
+@lru_cache(maxsize=1000)
+def is_composite(func: Any) -> bool:
+    """Whether an operator is nothing but calls of others.
+
+    What torch only has as a way to take an operator apart, for compilers, is not what runs here.
+    """
+    import torch
+
+    if not isinstance(func, torch._ops.OpOverload):
+        return False
+    key = "CompositeImplicitAutograd"
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key))
+
+
 @lru_cache(maxsize=1)
 def _mode_class() -> Any:
-    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Mode(TorchDispatchMode):  # type: ignore[misc]
@@ -48,7 +61,7 @@ def _mode_class() -> Any:
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
         ) -> Any:
             kwargs = kwargs or {}
-            if isinstance(func, torch._ops.OpOverload) and not self._whole(func._overloadpacket):
+            if is_composite(func) and not self._whole(func._overloadpacket):
                 # In inference mode composite operators arrive whole.
                 with self:
                     result = func.decompose(*args, **kwargs)

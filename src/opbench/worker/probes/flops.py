@@ -1,8 +1,9 @@
 """Floating-point operations of one call, and the bytes it must move, where they are known.
 
 Counted as operations is what torch has formulas for: matrix products, convolutions, attention; 2 for each
-multiply-add. Everything else counts nothing, so an operator without any of these has no flops metric
-rather than a zero. What an operator was registered with is believed instead.
+multiply-add, 8 for a complex one. What goes through all numbers once (sums, activations, copies) counts
+nothing. A call without any product has no flops metric rather than a zero, and neither has one with an
+operator that does much work and has no formula. What an operator was registered with is believed instead.
 """
 
 from __future__ import annotations
@@ -11,40 +12,88 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from opbench.worker.probes import metric
+from opbench.worker.probes import make_ready, metric
 from opbench.worker.probes.bytes_moved import Traffic
 from opbench.worker.probes.dispatch import name_of, watched
 from opbench.worker.registry import amount
+from opbench.worker.runtimes.outputs import tensors_in
 
 # Operators that do the work of one that torch has a formula for, with the same first arguments.
 SAME_AS = {
     "_int_mm": "mm",
     "_addmm_activation": "addmm",
+    "addmm_": "addmm",
+    "baddbmm_": "baddbmm",
     "_scaled_dot_product_flash_attention_for_cpu": "_scaled_dot_product_flash_attention",
     "_scaled_dot_product_flash_attention_for_cpu_backward": "_scaled_dot_product_flash_attention_backward",
     "_scaled_dot_product_fused_attention_overrideable": "_scaled_dot_product_flash_attention",
 }
+# A complex multiply-add is four real ones; torch's formulas count it as one.
+PER_COMPLEX = 4
 # Vector products: one multiply-add for each entry of this operand.
-VECTOR_PRODUCTS = {"dot": 0, "vdot": 0, "mv": 0, "addmv": 1}
+VECTOR_PRODUCTS = {"dot": 0, "vdot": 0, "mv": 0, "addmv": 1, "addmv_": 1}
+# Products that are added to a first operand, which their formula does not have.
+ADDED_TO = {"addbmm": "bmm", "addbmm_": "bmm"}
+# Operators that do much work for which there is no formula: beside them, a sum of the others says little.
+UNCOUNTED = (
+    "_cdist",
+    "_cslt",
+    "_cudnn_",
+    "_fft_",
+    "_grouped_mm",
+    "_linalg_",
+    "_native_multi_head",
+    "_pdist",
+    "_scaled_",
+    "_sparse_",
+    "_thnn_",
+    "_transformer_",
+    "_trilinear",
+    "_weight_int",
+    "addr",
+    "cholesky",
+    "linalg_",
+    "lu_",
+    "miopen_",
+    "mkldnn_",
+    "ormqr",
+    "triangular_solve",
+)
+LITTLE_WORK = frozenset({"linalg_vector_norm", "_linalg_check_errors"})
 
 
 class Work:
-    """Adds up the formulas of the operators that a call dispatches, and notes the type they compute in."""
+    """Adds up the formulas of the operators that a call dispatches, and notes the type they compute in.
+
+    `known` says whether there was a formula for everything that matters.
+    """
 
     def __init__(self) -> None:
         self.flops: dict[str, int] = {}
+        self.known = True
         self._by_dtype: dict[str, int] = {}
 
     def see(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Take in one operator."""
         formula = formulas().get(getattr(func, "_overloadpacket", None))
-        if formula is None:
-            return
-        flops = int(formula(*args, **kwargs, out_val=result))
         name = name_of(func)
-        self.flops[name] = self.flops.get(name, 0) + flops
+        if formula is None:
+            self.known = self.known and _does_little(name)
+            return
+        if not all(_is_dense(tensor) for _, tensor in tensors_in([*args, *kwargs.values(), result])):
+            # The formulas go by shape, and there is less work in it.
+            self.known = False
+            return
         dtype = computed_in(name, args)
+        each = PER_COMPLEX if dtype.startswith("complex") else 1
+        flops = each * int(formula(*args, **kwargs, out_val=result))
+        self.flops[name] = self.flops.get(name, 0) + flops
         self._by_dtype[dtype] = self._by_dtype.get(dtype, 0) + flops
+
+    @property
+    def total(self) -> int | None:
+        """All operations; None where they are not known."""
+        return sum(self.flops.values()) if self.known else None
 
     @property
     def dtype(self) -> str:
@@ -78,11 +127,8 @@ def measure(
     return metrics, []
 
 
-def _seen(source: Any) -> tuple[int, dict[str, int], str, int | None, dict[str, int]]:
-    if source.body.setup:
-        # A snippet's set-up runs in front of its first statement, and is not to be counted.
-        source.once()
-    source.restore()
+def _seen(source: Any) -> tuple[int | None, dict[str, int], str, int | None, dict[str, int]]:
+    make_ready(source)
     work, traffic = Work(), Traffic(source.inputs)
 
     def watch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
@@ -97,7 +143,7 @@ def _seen(source: Any) -> tuple[int, dict[str, int], str, int | None, dict[str, 
         source.restore()
     parts = {} if moved is None else {"read_bytes": moved[0], "written_bytes": moved[1]}
     dtype = work.dtype or _dtype_of(source.inputs)
-    return sum(work.flops.values()), work.flops, dtype, sum(moved) if moved is not None else None, parts
+    return work.total, work.flops, dtype, sum(moved) if moved is not None else None, parts
 
 
 def _registered(prepared: Any, field: str) -> int | None:
@@ -114,6 +160,19 @@ def count(call: Callable[[], Any]) -> dict[str, int]:
     work = Work()
     watched(call, work.see, formulas().__contains__)
     return work.flops
+
+
+def _does_little(name: str) -> bool:
+    library, _, operator = name.partition(".")
+    if operator in LITTLE_WORK:
+        return True
+    return library in ("aten", "prims") and not operator.startswith(UNCOUNTED)
+
+
+def _is_dense(tensor: Any) -> bool:
+    import torch
+
+    return tensor.layout in (torch.strided, torch._mkldnn) and not tensor.is_nested
 
 
 def computed_in(name: str, args: tuple[Any, ...]) -> str:
@@ -149,9 +208,18 @@ def formulas() -> Mapping[Any, Callable[..., int]]:
     for name, same in SAME_AS.items():
         if hasattr(aten, name) and hasattr(aten, same) and getattr(aten, same) in known:
             known.setdefault(getattr(aten, name), known[getattr(aten, same)])
+    for name, same in ADDED_TO.items():
+        known.setdefault(getattr(aten, name), _without_first(known[getattr(aten, same)]))
     for name, operand in VECTOR_PRODUCTS.items():
         known.setdefault(getattr(aten, name), _twice_entries_of(operand))
     return known
+
+
+def _without_first(formula: Callable[..., int]) -> Callable[..., int]:
+    def flops(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
+        return formula(*args[1:], out_val=out_val)
+
+    return flops
 
 
 def _twice_entries_of(operand: int) -> Callable[..., int]:

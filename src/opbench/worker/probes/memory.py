@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from opbench.worker.probes import caution, metric
+from opbench.worker.probes import caution, make_ready, metric
 
 # Writing this there makes the kernel forget the process' resident high-water mark.
 RESET_FILE, RESET_WORD = "/proc/self/clear_refs", "5"
@@ -32,13 +32,7 @@ def measure(
     prepared: Any, plan: Mapping[str, Any], device: Any
 ) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Memory metrics of one call; the operands are as before afterwards."""
-    if prepared.body.setup:
-        # A snippet's set-up runs in front of its first statement, and is not to be counted.
-        prepared.once()
-    if prepared.pool is not None:
-        # The copy that a call writes to is an input, whether or not one was made before.
-        prepared.pool.blank(1)
-    prepared.restore()
+    make_ready(prepared)
     resident = ResidentMark()
     try:
         counted = traced(prepared.once) if device.kind == "cpu" else counted_by(device, prepared.once)
