@@ -117,7 +117,7 @@ def _packages(prefix: str, version: str) -> tuple[tuple[str, str], ...]:
         for library in (Path(prefix) / folder, Path(prefix) / "local" / folder):
             try:
                 names += [entry.name for entry in library.iterdir() if entry.suffix == ".dist-info"]
-            except OSError:
+            except (OSError, ValueError):
                 continue
     pairs = (entry.removesuffix(".dist-info").rpartition("-") for entry in names)
     return tuple(sorted((name, number) for name, _, number in pairs if name.lower() in _PACKAGES))
