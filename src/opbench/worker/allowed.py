@@ -12,6 +12,7 @@ from typing import Any
 
 from opbench.worker import mutation
 from opbench.worker.errors import Unsupported
+from opbench.worker.refused_names import kind_of
 from opbench.worker.registry import Operator, is_module_class, parameters_by_signature
 
 DEFINED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
@@ -95,6 +96,7 @@ def _operator(name: str, found: Any) -> Operator:
     if is_module_class(found):
         return Operator(name, "module", found, parameters=parameters_by_signature(found))
     if inspect.isclass(found) or not callable(found):
-        raise Unsupported(f"{name} exists but is not an operator: it is a {type(found).__name__}")
+        reason = "it is a class, and not an nn.Module" if inspect.isclass(found) else kind_of(found)
+        raise Unsupported(f"{name} exists but is not an operator: {reason}")
     parameters = parameters_by_signature(found)
     return Operator(name, "function", found, mutates=mutation.mutates_by_name(name), parameters=parameters)

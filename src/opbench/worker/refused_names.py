@@ -106,6 +106,14 @@ PARTS: dict[str, str] = {
 }
 
 
+def kind_of(found: object) -> str:
+    """What a person calls the thing that was found: `it is a dtype`, `it is an int`."""
+    if isinstance(found, ModuleType):
+        return "it is a Python module"
+    kind = type(found).__name__
+    return f"it is {'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
 def part_without_operators(name: str, namespaces: Container[str]) -> str:
     """What to say of a name inside a part of torch that holds no operators; empty when it is in none."""
     parts = name.split(".")

@@ -76,7 +76,8 @@ def operator(
     setup: `setup(*args, **kwargs)` is called once, after `fill` and before anything is measured, with the
         same choice of what to return. It is the place for work that is not to be timed (packing, sorting).
         Both may return a tuple or list (the new positional arguments), a dict (the new keyword arguments),
-        or None, or an argument itself (all as they are). Random numbers they draw from `random` or torch's default generator follow the case's seed.
+        or None or one of the arguments (all as they are). Random numbers they draw from `random` or
+        torch's default generator follow the case's seed.
     bytes, flops: what one call moves and computes: a number, or a function of the arguments of the call.
     category, tags: how to find and group it.
     mutates: positions and keywords of the arguments that it writes in place, so that each call can be given

@@ -153,13 +153,10 @@ def refusal(namespace: str, name: str, found: Any) -> str:
         return _refuse_schemas(namespace, name) if id(found) in _builtins() else refused_names.CONFIGURES
     if isinstance(found, types.FunctionType):
         return _refuse_function(name, found)
-    if isinstance(found, types.ModuleType):
-        return "it is a Python module"
     if isinstance(found, importlib.import_module("torch._ops").OpOverloadPacket):
         # A few names of `torch` are packets of an operator library (`torch.quantized_lstm`).
         return op_library.refusal("aten", name, op_library.schemas_of(found))
-    kind = type(found).__name__
-    return f"it is {'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+    return refused_names.kind_of(found)
 
 
 def callable_of(namespace: str, name: str, found: Any) -> Any:

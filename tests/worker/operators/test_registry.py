@@ -176,7 +176,7 @@ def test_set_up_comes_after_fill() -> None:
 
 def test_a_hook_that_returns_something_else_is_told_what_it_may_return() -> None:
     with pytest.raises(TypeError, match=r"setup of operator 'my.op' must return a tuple .* not Tensor"):
-        hooked_arguments(own(setup=lambda x: x), [torch.ones(1)], {})
+        hooked_arguments(own(setup=lambda x: x + 1), [torch.ones(1)], {})
 
 
 def test_random_numbers_of_hooks_follow_the_seed() -> None:
