@@ -61,7 +61,7 @@ def add_plan_flags(parser: Parser) -> None:
         if field.name == "name":
             continue
         text = HELP[field.name]
-        names = [flag_of(field.name), *(["-w"] if field.name == "warmup_calls" else [])]
+        names = [*(["-w"] if field.name == "warmup_calls" else []), flag_of(field.name)]
         if isinstance(field.default, bool):
             group.add_argument(
                 *names,
