@@ -18,6 +18,8 @@ from opbench.worker.errors import Unsupported
 MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 # Whole-number dtypes by the size of an element.
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+# More than any memory holds, and few enough that torch can count their bytes.
+MOST_NUMBERS = 1 << 56
 MakeNumbers = Callable[[tuple[int, ...]], torch.Tensor]
 
 
@@ -102,6 +104,12 @@ def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     if not math.prod(shape):
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
+def require_memory(count: int, shape: tuple[int, ...]) -> None:
+    """Say that there is no memory for so many numbers, where torch could not even count their bytes."""
+    if count >= MOST_NUMBERS:
+        raise MemoryError(f"out of memory: a tensor of shape {list(shape)} takes {count} numbers")
 
 
 def places_are_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

@@ -10,7 +10,7 @@ import torch
 from opbench.worker.bijection import scattered
 from opbench.worker.errors import Unsupported
 from opbench.worker.fills import FILLED_DIMENSIONS
-from opbench.worker.layouts import MakeNumbers, as_bits, layout_named
+from opbench.worker.layouts import MakeNumbers, as_bits, layout_named, require_memory
 from opbench.worker.streams import Stream
 
 # Fills that say which number belongs where.
@@ -55,6 +55,7 @@ def _coo(
     device: torch.device,
     view: torch.dtype,
 ) -> torch.Tensor:
+    require_memory(_count(math.prod(shape), spec.get("density", 0.1)) * (len(shape) + 1), shape)
     positions = _positions(math.prod(shape), spec.get("density", 0.1), stream)
     numbers = _taken(make(shape).view(-1), positions) if is_placed else make((len(positions),))
     indices = positions.new_empty((len(shape), len(positions)))
@@ -89,13 +90,14 @@ def _compressed(
     # Positions count along the compressed dimension first.
     lines, places = grid if by_row else grid[::-1]
     matrices = math.prod(batch)
+    count = _count(lines * places, spec.get("density", 0.1))
+    require_memory(matrices * (lines + 1 + count * math.prod(block)), shape)
     # First of all, because it is what a huge number of matrices has no memory for.
     pointers = torch.zeros((matrices, lines + 1), dtype=torch.int64, device="cpu")
     chosen = [
         _positions(lines * places, spec.get("density", 0.1), stream.substream(str(matrix)))
         for matrix in range(matrices)
     ]
-    count = _count(lines * places, spec.get("density", 0.1))
     positions = torch.stack(chosen) if chosen else torch.empty((0, count), dtype=torch.int64, device="cpu")
     line = positions.div(max(places, 1), rounding_mode="floor")
     place = positions.remainder(max(places, 1))

@@ -15,6 +15,7 @@ from opbench.worker.fills import FILLED_DIMENSIONS, Target, default_fill, filled
 from opbench.worker.layouts import (
     MakeNumbers,
     places_are_distinct,
+    require_memory,
     seen_through,
     span,
     strided,
@@ -64,6 +65,8 @@ def _built(
     strides, offset = wanted_strides(spec, shape), spec.get("storage_offset", 0)
     reach = offset + span(shape, strides)
     _require_addressable((reach,), dtype.itemsize, spec)
+    if device.type != "meta":
+        require_memory(reach, shape)
     _require_own_places(spec, shape, strides)
     if is_quantised:
         return quantised(spec, shape, strides, make=make, stream=stream, device=device)
