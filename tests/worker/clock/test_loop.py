@@ -55,7 +55,7 @@ def test_the_empty_twin_binds_the_same_operands_and_does_nothing() -> None:
 def test_set_up_runs_once_and_its_names_are_kept_between_blocks() -> None:
     counts: list[int] = []
     body = Body(
-        tuple(ast.parse("total += step\nseen(total)").body),
+        statements=tuple(ast.parse("total += step\nseen(total)").body),
         setup=tuple(ast.parse("total, step = 0, 2").body),
         globals={"seen": counts.append, "__builtins__": {}},
     )
@@ -91,6 +91,6 @@ def test_statements_inside_a_statement_stay_where_they_are() -> None:
     # The bodies of the snippet's own blocks are searched for placeholders as well.
     out: list[int] = []
     source = "for i in range(2):\n    if i:\n        out(i)\n    else:\n        out(-1)"
-    body = Body(tuple(ast.parse(source).body), globals={"out": out.append, "range": range})
+    body = Body(statements=tuple(ast.parse(source).body), globals={"out": out.append, "range": range})
     compiled(body, perf_counter_ns).send(repeat(None, 1))
     assert out == [-1, 1]

@@ -56,6 +56,8 @@ class UsageReader:
 
     def find_threads(self) -> None:
         """Look for the threads to count. Frameworks start theirs with the first call that needs them."""
+        if self._alone and self._schedstat:
+            return
         self.close()
         for path in self._paths():
             try:

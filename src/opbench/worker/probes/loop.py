@@ -61,12 +61,12 @@ def compiled(
 
 def empty(body: Body) -> Body:
     """The same loop around nothing."""
-    return Body((ast.Pass(),), fresh=body.fresh, key="")
+    return Body("pass", fresh=body.fresh)
 
 
 def _code_of(body: Body, marks: Marks, between: bool) -> CodeType:
-    if body.key is not None:
-        return _kept(body.key, tuple(body.names), body.fresh, marks, between)
+    if body.source:
+        return _kept(body.source, tuple(body.names), body.fresh, marks, between)
     return _compile(body, tuple(body.names), marks, between)
 
 
@@ -74,8 +74,9 @@ def _code_of(body: Body, marks: Marks, between: bool) -> CodeType:
 def _kept(
     source: str, names: tuple[str, ...], fresh: tuple[str, ...], marks: Marks, between: bool
 ) -> CodeType:
-    statements = tuple(ast.parse(source).body) or (ast.Pass(),)
-    return _compile(Body(statements, fresh=fresh), names, marks, between)
+    # What opbench writes itself is the same for many cases, so it is kept compiled.
+    statements = tuple(ast.parse(source).body)
+    return _compile(Body(statements=statements, fresh=fresh), names, marks, between)
 
 
 def _compile(body: Body, names: tuple[str, ...], marks: Marks, between: bool) -> CodeType:

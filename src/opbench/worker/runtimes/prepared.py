@@ -10,20 +10,19 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class Body:
-    """Source of one call, and the objects that its names stand for.
+    """One call, and the objects that its names stand for: `source`, or the `statements` of a snippet.
 
     `fresh` are the names that the loop binds anew for each call, from the pool. A snippet has `setup`
     statements too, which run once in front of the loop, and `globals`.
     """
 
-    statements: tuple[ast.stmt, ...]
+    source: str = ""
+    statements: tuple[ast.stmt, ...] = ()
     names: Mapping[str, Any] = field(default_factory=dict)
     fresh: tuple[str, ...] = ()
     setup: tuple[ast.stmt, ...] = ()
     globals: dict[str, Any] | None = None
     filename: str = "<opbench loop>"
-    # Equal keys stand for equal source; None: not worth keeping compiled.
-    key: str | None = None
 
 
 class Pool(Protocol):
@@ -99,4 +98,4 @@ def body_of(source: str, names: Mapping[str, Any], fresh: Iterable[str] = ()) ->
     """Body from source that opbench wrote itself."""
     fresh = tuple(fresh)
     bound = {name: value for name, value in names.items() if name not in fresh}
-    return Body(tuple(ast.parse(source).body), bound, fresh, key=source)
+    return Body(source, names=bound, fresh=fresh)

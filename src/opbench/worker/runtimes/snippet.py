@@ -39,7 +39,7 @@ def prepare(case: Mapping[str, Any]) -> Prepared:
     _remember(FILENAME, case.get("setup", "") + "\n" + case["stmt"])
     namespace[SETUP_LINES] = setup_lines
     body = Body(
-        tuple(statements.body) or (ast.Pass(),),
+        statements=tuple(statements.body) or (ast.Pass(),),
         setup=tuple(setup.body),
         globals=namespace,
         filename=FILENAME,
