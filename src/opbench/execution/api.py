@@ -27,7 +27,7 @@ from opbench.execution.station import Station, WorkerFactory, now
 from opbench.execution.tasks import Done, Resume, Task, make_tasks
 from opbench.execution.worker import Worker
 from opbench.results.fingerprint import environment_record
-from opbench.results.machine import load_calibration
+from opbench.results.machine import find_calibration
 from opbench.results.records import Environment, Measurement, Run
 from opbench.results.roofline import derive
 from opbench.results.store import Store
@@ -118,6 +118,7 @@ class _Execution:
         }
         self._records: dict[str, Environment] = {record.name: record for record in run.environments}
         self._calibrations: dict[str, Any] = {}
+        self._calibration_problem = ""
         self._keep = compile_filter(options.filter) if options.filter else None
         self._pace = Pace(time.monotonic)
         self._gave_up = False
@@ -254,7 +255,11 @@ class _Execution:
         if known is not None and known.fingerprint != record.fingerprint:
             self._notice(f"environment {name!r} has changed since this run was started")
         self._records[name] = record
-        self._calibrations[name] = load_calibration(hello)
+        lookup = find_calibration(hello)
+        self._calibrations[name] = lookup.calibration
+        if lookup.unusable and self._calibration_problem != lookup.reason:
+            self._calibration_problem = lookup.reason
+            self._notice(f"no shares of the roofline: {lookup.reason}")
         if self._store is not None:
             self._store.update_run(self._record(False))
 

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from opbench.results.machine import Bandwidth, Calibration, Peak
-from opbench.results.records import Hint, Interval, Measurement, Metric
+from opbench.results.records import Caution, Hint, Interval, Measurement, Metric
 
+ABOVE = "above_roofline"
 DERIVED = ("rate.flops", "rate.bytes", "intensity", "roofline")
 
 
@@ -25,7 +26,26 @@ def derive(measurement: Measurement, calibration: Calibration | None) -> Measure
         return measurement
     kept = tuple(metric for metric in measurement.metrics if metric.tag not in DERIVED)
     found = tuple(_derived(measurement, time, calibration))
-    return msgspec.structs.replace(measurement, metrics=kept + found)
+    warnings = tuple(warning for warning in measurement.warnings if warning.code != ABOVE)
+    warnings += tuple(_above(metric) for metric in found if metric.tag == "roofline" and _exceeds(metric))
+    return msgspec.structs.replace(measurement, metrics=kept + found, warnings=warnings)
+
+
+def _exceeds(metric: Metric) -> bool:
+    return _number(metric.value) > 1.0
+
+
+def _above(metric: Metric) -> Caution:
+    """What a share of more than all there is means."""
+    percent = f"{100 * _number(metric.value):.4g}%"
+    if metric.provenance["bound"] == "memory":
+        said = f"{percent} of the bandwidth that a copy reached: a part of its data was in a cache"
+    else:
+        said = f"{percent} of the peak that a matrix product reached: it does less work than was counted"
+    return Caution(
+        ABOVE,
+        f"{said}, or the machine was busy when it was calibrated (opbench doctor --calibrate once more)",
+    )
 
 
 def _derived(row: Measurement, time: Metric, calibration: Calibration | None) -> Iterator[Metric]:
