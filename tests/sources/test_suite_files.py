@@ -166,6 +166,10 @@ def test_yaml_is_data_and_bounded(tmp_path: Path) -> None:
     assert problems(write(tmp_path, "b.yaml", "opbench: 1\ncases: &c [*c]\n")) == [
         ("", "its aliases stand for too many values")
     ]
+    merges = "a0: &a0 {x: 1}\n" + "".join(
+        f"a{level}: &a{level} {{<<: [{', '.join([f'*a{level - 1}'] * 9)}]}}\n" for level in range(1, 12)
+    )
+    assert ("", "fields cannot be merged, at line 2") in problems(write(tmp_path, "m.yaml", merges))
     code = "opbench: 1\ncases: [{op: !!python/object/apply:os.system ['true']}]\n"
     assert problems(write(tmp_path, "c.yaml", code))[0][1].startswith("not YAML")
     alias = "opbench: 1\ncases:\n- {op: a.b, args: [&t {type: tensor, shape: [2]}, *t]}\n"

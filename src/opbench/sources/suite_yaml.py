@@ -1,4 +1,4 @@
-"""Suites in YAML: read by the safe loader, with repeated keys refused and aliases bounded."""
+"""Suites in YAML: read by the safe loader, with repeated and merged keys refused and aliases bounded."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from opbench.cases.strict_json import TOO_DEEP
 LARGEST_YAML = 16 << 20
 # A few lines of aliases to aliases can stand for more values than there are atoms.
 MOST_VALUES = 2_000_000
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 def read_yaml(text: str, problems: Problems) -> Any:
@@ -59,13 +60,13 @@ def _load(yaml: Any, text: str, problems: Problems) -> Any:
         if node is None:
             return None
         before = problems.count
-        _note_repeated(yaml, node, problems)
+        _check_keys(yaml, node, problems)
         return loader.construct_document(node) if problems.count == before else INVALID
     finally:
         loader.dispose()
 
 
-def _note_repeated(yaml: Any, root: Any, problems: Problems) -> None:
+def _check_keys(yaml: Any, root: Any, problems: Problems) -> None:
     seen: set[int] = set()
     pending = [root]
     while pending:
@@ -81,7 +82,15 @@ def _note_repeated(yaml: Any, root: Any, problems: Problems) -> None:
                 pending += (key, value)
                 if not isinstance(key, yaml.ScalarNode):
                     continue
-                if (key.tag, key.value) in keys:
+                if key.tag == _MERGE:
+                    # Merges of merges multiply, as aliases do, but before anyone can count.
+                    problems.add(
+                        "",
+                        f"fields cannot be merged, at line {key.start_mark.line + 1}",
+                        found='"<<"',
+                        expected="the fields themselves, or defaults of the suite",
+                    )
+                elif (key.tag, key.value) in keys:
                     line = key.start_mark.line + 1
                     problems.add(
                         "",
