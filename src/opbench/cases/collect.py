@@ -103,9 +103,9 @@ class Problems:
         names = list(valid)
         if not expected:
             expected = "one of " + ", ".join(names)
-        self.add(
-            place, f"unknown {what}", found=quote(name), expected=expected, suggestion=nearest(name, names)
-        )
+        # Looking for it takes a while, and what is not kept needs none.
+        suggestion = nearest(name, names) if len(self.kept) < MOST_PROBLEMS else ""
+        self.add(place, f"unknown {what}", found=quote(name), expected=expected, suggestion=suggestion)
 
     def raise_any(self) -> None:
         """Raise everything found so far as one DocumentError."""

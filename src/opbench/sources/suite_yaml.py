@@ -75,11 +75,11 @@ def _check_keys(yaml: Any, root: Any, problems: Problems) -> None:
             continue
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
-            pending.extend(node.value)
+            pending.extend(reversed(node.value))
         elif isinstance(node, yaml.MappingNode):
             keys: set[tuple[str, str]] = set()
-            for key, value in node.value:
-                pending += (key, value)
+            pending.extend(part for pair in reversed(node.value) for part in reversed(pair))
+            for key, _ in node.value:
                 if not isinstance(key, yaml.ScalarNode):
                     continue
                 if key.tag == _MERGE:
