@@ -81,7 +81,8 @@ class Widened:
         # torch's own generator belongs to the case.
         generator = torch.Generator(numbers.device).manual_seed(numbers.numel())
         signs = torch.randint(0, 2, numbers.shape, generator=generator, device=numbers.device) * 2 - 1
-        return numbers.mul_(1.0 + signs * (torch.finfo(narrow).eps / 2))
+        # In float32, one and half a unit would be one again.
+        return numbers.mul_(1.0 + signs.to(torch.float64) * (torch.finfo(narrow).eps / 2))
 
 
 def wide(dtype: Any) -> Any:
