@@ -20,6 +20,7 @@ from opbench.worker.errors import Unsupported
 MAGIC = b"\x93NUMPY"
 MOST_HEADER_BYTES = 1 << 16
 READ_BYTES = 1 << 20
+MOST_DIMENSIONS = 64
 DTYPES = {
     "b1": torch.bool,
     "i1": torch.int8,
@@ -133,6 +134,8 @@ def _described(found: dict[str, str]) -> Header:
         raise Unsupported(f"torch has no dtype for NumPy's {found['code']!r}")
     order = {"<": "little", ">": "big"}.get(found["order"], sys.byteorder)
     sizes = tuple(int(size) for size in found["sizes"].split(",") if size.strip())
+    if len(sizes) > MOST_DIMENSIONS:
+        raise Unsupported(f"it has {len(sizes)} dimensions, and torch takes {MOST_DIMENSIONS} at most")
     return Header(dtype, order != sys.byteorder, found["is_fortran"] == "True", sizes)
 
 
@@ -160,5 +163,7 @@ def _tensor(data: bytearray, header: Header) -> torch.Tensor:
     # A truth that is neither 0 nor 1 is none that torch can work with.
     numbers = flat.ne(0) if header.dtype == torch.bool else flat.view(header.dtype)
     if header.is_fortran:
-        return numbers.view(header.shape[::-1]).permute(*reversed(range(len(header.shape)))).contiguous()
+        return (
+            numbers.view(header.shape[::-1]).permute(tuple(reversed(range(len(header.shape))))).contiguous()
+        )
     return numbers.view(header.shape)
