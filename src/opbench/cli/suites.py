@@ -10,8 +10,10 @@ from opbench.cases.change import change_suite
 from opbench.cases.errors import UsageError
 from opbench.cases.filter import compile_filter
 from opbench.cases.model import Case, Suite, suite_of
+from opbench.cases.plan import Plan
 from opbench.cases.values import AnyValue
 from opbench.cli.request import Request
+from opbench.execution.registered_tags import with_registered_tags
 from opbench.sources import open_sources
 
 _CHANGES = ("device", "num_threads", "runtime", "seed")
@@ -21,6 +23,7 @@ def requested_suite(request: Request) -> Suite:
     """The suite of a request, every case changed as it asks for."""
     fields = {name: value for name in _CHANGES if (value := getattr(request, name)) not in (None, "")}
     suite = change_suite(_original(request), fields, request.dtype)
+    suite = with_registered_tags(suite, request.options(Plan()))
     if request.filter and not any(map(compile_filter(request.filter), suite)):
         raise UsageError(f"no case matches --filter {request.filter!r}; opbench list shows what there is")
     return suite

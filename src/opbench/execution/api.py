@@ -22,6 +22,7 @@ from opbench.execution.environments import EnvironmentSpec, parse_environment
 from opbench.execution.interrupt import InterruptedRunError, StopSignal
 from opbench.execution.options import Listener, Options
 from opbench.execution.progress import Pace
+from opbench.execution.registered_tags import Tags, tagged, tags_in, with_registered_tags
 from opbench.execution.slots import make_slots, usable_cpus
 from opbench.execution.station import Station, WorkerFactory, now
 from opbench.execution.tasks import Done, Resume, Task, make_tasks
@@ -57,8 +58,8 @@ def run(cases: Suite | Iterable[Case], plan: Plan | str = "default", **options: 
     `plan` is a Plan or the name of a preset; further keywords are those of `Options`. Nothing is stored.
     """
     suite = cases if isinstance(cases, Suite) else suite_of("cases", cases)
-    chosen = preset(plan) if isinstance(plan, str) else plan
-    yield from execute(suite, Options(plan=chosen, **options))
+    chosen = Options(plan=preset(plan) if isinstance(plan, str) else plan, **options)
+    yield from execute(with_registered_tags(suite, chosen), chosen)
 
 
 def execute(
@@ -80,9 +81,7 @@ def execute(
     check_plan(options.plan)
     run = run or new_run(options.plan, [suite.name])
     done: Done = store.done_keys(run.run_id) if store is not None and resume else {}
-    execution = _Execution(
-        suite, options, run, store, done, resume or "missing", listener, stop, make_worker
-    )
+    execution = _Execution(suite, options, run, store, done, resume or "missing", listener, stop, make_worker)
     # Only now: what was wrong with the options leaves no empty run.
     if store is not None and not resume:
         store.add_run(run)
@@ -120,6 +119,7 @@ class _Execution:
         self._calibrations: dict[str, Any] = {}
         self._calibration_problem = ""
         self._keep = compile_filter(options.filter) if options.filter else None
+        self._tags: Tags = {}
         self._pace = Pace(time.monotonic)
         self._gave_up = False
         self._stations = self._make_stations()
@@ -188,6 +188,7 @@ class _Execution:
                     yield self._finish(future.result())
 
     def _finish(self, row: Measurement) -> Measurement:
+        row = msgspec.structs.replace(row, case=tagged(row.case, self._tags))
         row = derive(row, self._calibrations.get(row.environment))
         if self._store is not None:
             self._store.add(row)
@@ -250,6 +251,7 @@ class _Execution:
     def _greet(self, name: str, hello: dict[str, Any]) -> None:
         for problem in hello.get("problems", ()):
             self._notice(str(problem))
+        self._tags = {**self._tags, **tags_in(hello)}
         record = environment_record(name, hello)
         known = self._records.get(name)
         if known is not None and known.fingerprint != record.fingerprint:

@@ -10,10 +10,10 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from opbench.worker.registry import add_problem, all_or_nothing, problems, registered
+from opbench.worker.registry import Operator, add_problem, all_or_nothing, problems, registered
 
 ENTRY_POINTS = "opbench.operators"
 
@@ -27,6 +27,8 @@ class Loaded:
     """The names that are registered now, and why those of some installed packages are missing."""
 
     names: tuple[str, ...]
+    # Category and tags by name, where there are any: what cases of this operator can be filtered by.
+    tags: dict[str, list[str]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
@@ -43,7 +45,13 @@ def load_operators(sources: Sequence[str] = ()) -> Loaded:
     for source in sources:
         _load_source(source)
     load_entry_points(importlib.metadata.entry_points(group=ENTRY_POINTS))
-    return Loaded(tuple(registered()), tuple(problems()))
+    found = registered()
+    tags = {name: _tags(operator) for name, operator in found.items() if _tags(operator)}
+    return Loaded(tuple(found), tags, tuple(problems()))
+
+
+def _tags(operator: Operator) -> list[str]:
+    return [*([operator.category] if operator.category else []), *operator.tags]
 
 
 def load_entry_points(entry_points: Iterable[importlib.metadata.EntryPoint]) -> None:

@@ -90,6 +90,10 @@ def operator(
     for what, count in (("bytes", bytes), ("flops", flops)):
         if count is not None and not callable(count):
             _number(count, f"{what} of operator {name!r}")
+    labels = (tags,) if isinstance(tags, str) else tuple(tags)
+    for what, text in (("category", category), *(("a tag", tag) for tag in labels)):
+        if not isinstance(text, str):
+            raise TypeError(f"{what} of operator {name!r} must be text, not {text!r}")
     written = (mutates,) if isinstance(mutates, (int, str)) else tuple(mutates)
     for argument in written:
         if isinstance(argument, bool) or not isinstance(argument, (int, str)) or argument in range(-99, 0):
@@ -112,7 +116,7 @@ def operator(
             bytes=bytes,
             flops=flops,
             category=category,
-            tags=(tags,) if isinstance(tags, str) else tuple(tags),
+            tags=labels,
         )
         return function
 

@@ -64,7 +64,7 @@ def _prepare(terms: dict[str, Any]) -> dict[str, Any]:
         },
         "framework": {},
         "threads": {},
-        "operators": [],
+        "operators": {},
         "problems": [],
         "error": None,
     }
@@ -97,7 +97,7 @@ def _prepare(terms: dict[str, Any]) -> dict[str, Any]:
     except BaseException as error:
         hello["error"] = f"operators cannot be loaded: {type(error).__name__}: {error}"
         return hello
-    hello["operators"] = list(loaded.names)
+    hello["operators"] = {name: loaded.tags.get(name, []) for name in loaded.names}
     hello["problems"] = list(loaded.problems)
     hello["threads"] = {
         "alive": system.thread_count(),

@@ -214,6 +214,14 @@ def test_registered_counts_are_believed(own: Own) -> None:
     assert (flops.value, moved.value) == (7 * 4, 1000)
 
 
+def test_category_and_tags_come_with_the_row_and_can_be_filtered_by(own: Own) -> None:
+    assert own("own.counted").case.tags == ("pointwise", "mine", "quick")
+    assert own("own.counted").case_id == case_id(case_of("own.counted", [SMALL], {}, []))
+    for expression in ("category:pointwise", "tag:mine and op:own.*"):
+        rows = measured(OWN_CASES, operators=(OWN,), filter=expression)
+        assert [row.case.op for row in rows.values()] == ["own.counted"]
+
+
 def test_fill_and_set_up_reach_the_call(own: Own) -> None:
     assert own("own.filled").reason.startswith("ToldError: [3.0] True True")
     assert own("own.set_up").reason.startswith("ToldError: [20.0] packed")

@@ -124,6 +124,8 @@ def test_whatever_text_is_no_name_is_refused_with_it(name: str) -> None:
         ({"flops": True}, "flops of operator 'my.op' must be a number or a function"),
         ({"bytes": -1}, "must be finite and not negative"),
         ({"bytes": math.inf}, "must be finite and not negative"),
+        ({"category": 3}, "category of operator 'my.op' must be text, not 3"),
+        ({"tags": ["a", 3]}, "a tag of operator 'my.op' must be text, not 3"),
         ({"mutates": (True,)}, "positions and keywords, not True"),
         ({"mutates": (-1,)}, "positions and keywords, not -1"),
         ({"mutates": (1.5,)}, "positions and keywords, not 1.5"),
