@@ -20,6 +20,7 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 _OUTPUT_LINES = 40
 _BINS = 16
 _LONGEST_FACT = 80
+_LEAST_TEXT = 20
 _FLAGS = (
     (1, "involuntary context switch"),
     (2, "CPU time far below wall time"),
@@ -45,7 +46,7 @@ def details(row: Measurement, width: int, environment: Environment | None = None
         yield from _section("Reason")
         for line in printable_lines(row.reason, _OUTPUT_LINES):
             yield from ([(f"  {part}", "")] for part in wrap(line, width - 2))
-    yield from _metrics(row.metrics)
+    yield from _metrics(row.metrics, width)
     time = row.metric("time")
     if time is not None and len(time.samples) > 1:
         yield from _samples(time, width)
@@ -91,7 +92,7 @@ def _where(row: Measurement) -> str:
     return ", ".join([name, *again])
 
 
-def _metrics(metrics: Sequence[Metric]) -> Iterator[Line]:
+def _metrics(metrics: Sequence[Metric], width: int) -> Iterator[Line]:
     if not metrics:
         return
     yield from _section("Metrics")
@@ -111,11 +112,14 @@ def _metrics(metrics: Sequence[Metric]) -> Iterator[Line]:
         # A scaled number such as 262 KiB hides the exact one, which some people came for.
         elif metric.hint in ("bytes", "flop_rate", "byte_rate") and isinstance(metric.value, int):
             parts.append(f"{metric.value:,} {metric.unit}")
+        start = tag_width + text_width + 6
+        first, *others = wrap(", ".join(parts), max(width - start, _LEAST_TEXT)) or [""]
         yield [
             (f"  {left(printable(metric.tag), tag_width)}", ""),
             (f"  {right(text, text_width)}", "bold"),
-            (f"  {', '.join(parts)}", "dim"),
+            (f"  {first}", "dim"),
         ]
+        yield from ([(" " * start + other, "dim")] for other in others)
 
 
 def _samples(time: Metric, width: int) -> Iterator[Line]:

@@ -145,7 +145,7 @@ def layout_for(width: int | None, names: Iterable[tuple[str, str]] = ()) -> Layo
         return _stacked(max(width, NARROWEST))
     short = width < FULL
     free = min(width, 180) - _taken(Layout(short, stacked=False)) - 2
-    name_width = min(max(free * 2 // 5, 20), 40)
+    name_width = min(max(free * 2 // 5, 20), 50)
     return Layout(short, False, name_width, free - name_width, text_width=min(width, 180))
 
 
