@@ -36,7 +36,7 @@ def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     """Gives places where there is no store yet; a test that takes this runs for each kind of database."""
     if request.param == "postgresql":
         running: postgresql.Server = request.getfixturevalue("server")
-        return running.new_database
+        return running.new_schema
     folder = tmp_path_factory.mktemp("stores")
     numbers = count()
     return lambda: str(folder / f"{next(numbers)}.sqlite")

@@ -52,6 +52,12 @@ class Server:
         self.execute(f"CREATE DATABASE {name}")
         return f"postgresql://opbench@127.0.0.1:{self.port}/{name}"
 
+    def new_schema(self) -> str:
+        """The URL of an empty part of a database, which is made faster than a whole one."""
+        name = f"part{next(self._numbers)}"
+        self.execute(f"CREATE SCHEMA {name}")
+        return f"postgresql://opbench@127.0.0.1:{self.port}/postgres?options=-csearch_path%3D{name}"
+
     def execute(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run a statement outside a transaction, and give its rows."""
         url = f"postgresql://opbench@127.0.0.1:{self.port}/{database}"
@@ -91,8 +97,8 @@ def started(folder: Path) -> Iterator[Server]:
             _wait(server, process, Path(home) / "log")
             yield server
         finally:
-            # Its "fast shutdown": connections are closed, and no process stays behind.
-            process.send_signal(signal.SIGINT)
+            # Its "immediate shutdown": no process stays behind, and nothing is saved.
+            process.send_signal(signal.SIGQUIT)
             process.wait(timeout=START_TIMEOUT_S)
 
 

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from opbench.cases.errors import OpbenchError, UsageError
+from opbench.results import database
 from opbench.results.locations import STORE_VARIABLE, locate
 from opbench.results.store import Store
 
@@ -285,6 +287,24 @@ def test_a_database_with_other_tables_is_shared_unless_they_have_our_names(serve
         store.add_run(make_run())
     with pytest.raises(UsageError, match=r"something else.*runs"):
         Store.open(taken)
+
+
+def test_a_store_that_another_process_makes_meanwhile_is_used(
+    server: postgresql.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = server.new_schema()
+    look = database._version
+
+    def look_too_early(connection: Connection) -> int | None:
+        version = look(connection)
+        if version is None:
+            monkeypatch.undo()
+            Store.open(place).close()
+        return version
+
+    monkeypatch.setattr(database, "_version", look_too_early)
+    with Store.open(place) as store:
+        store.add_run(make_run())
 
 
 def test_a_server_that_goes_away_is_an_error_in_plain_words(server: postgresql.Server) -> None:

@@ -45,8 +45,12 @@ def connect(location: Location, create: bool = True) -> Engine:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A transaction that sees one state of the store and blocks nobody."""
-    with engine.connect() as connection, connection.begin():
-        yield connection
+    with engine.connect() as connection:
+        if connection.dialect.name == "postgresql":
+            # By default each statement would see another one.
+            connection = connection.execution_options(isolation_level="REPEATABLE READ")
+        with connection.begin():
+            yield connection
 
 
 @contextmanager
