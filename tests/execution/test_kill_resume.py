@@ -6,19 +6,23 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from opbench.results.store import Store
 
-CASES = 40
 # More rounds by hand: OPBENCH_KILLS=50 pytest tests/execution/test_kill_resume.py
 KILLS = int(os.environ.get("OPBENCH_KILLS", "8"))
+# So many more than a client does before it is killed that there is always something left to do.
+CASES = 20 * KILLS
+MOST_ROWS = 6
 PLAN = ["--samples", "2", "--calls-per-sample", "1", "--warmup-calls", "1", "--no-memory", "--no-flops"]
 
 
@@ -44,38 +48,49 @@ def gone_within(store: Path, seconds: float) -> bool:
     return True
 
 
+def start(arguments: list[str], store: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "opbench", "run", *arguments, "--json"],
+        env={**os.environ, "OPBENCH_STORE": str(store)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def kill_in_the_middle(client: subprocess.Popen[bytes], chance: random.Random) -> None:
+    """Kill a client while its worker starts, or after some rows and somewhere in the next case."""
+    assert client.stdout is not None
+    rows = chance.randint(0, MOST_ROWS)
+    for _ in range(rows):
+        assert client.stdout.readline(), "the client ended by itself"
+    time.sleep(chance.uniform(0, 0.05) if rows else chance.uniform(0, 1))
+    assert client.poll() is None, "the client ended by itself"
+    client.send_signal(signal.SIGKILL)
+    client.communicate()
+
+
 @pytest.mark.timeout(1200)
 def test_killed_again_and_again(tmp_path: Path) -> None:
     suite, path = tmp_path / "suite.jsonl", tmp_path / "store.sqlite"
     tensor = {"type": "tensor", "shape": [8, 8]}
     lines = [json.dumps({"op": "torch.mm", "args": [tensor, tensor], "seed": seed}) for seed in range(CASES)]
     suite.write_text("\n".join(lines))
-    environment = {**os.environ, "OPBENCH_STORE": str(path)}
-    command = [sys.executable, "-m", "opbench", "run"]
     chance = random.Random(0)
-    started = False
-    finished = False
-    rounds = 0
-    while not finished:
-        arguments = ["--resume", "last"] if started else [str(suite), *PLAN]
-        client = subprocess.Popen(
-            [*command, *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        try:
-            _, stderr = client.communicate(timeout=chance.uniform(0.2, 6) if rounds < KILLS else 300)
-            assert client.returncode == 0, stderr.decode()
-            finished = True
-        except subprocess.TimeoutExpired:
-            client.send_signal(signal.SIGKILL)
-            client.communicate()
-        rounds += 1
+    arguments = [str(suite), *PLAN]
+    for _ in range(KILLS):
+        kill_in_the_middle(start(arguments, path), chance)
         assert gone_within(path, 5), "workers outlived their client"
         if path.exists():
             with Store.open(path) as store:
-                started = bool(store.runs())
+                arguments = ["--resume", "last"] if store.runs() else arguments
+    client = start(arguments, path)
+    _, stderr = client.communicate(timeout=300)
+    assert client.returncode == 0, stderr.decode()
     with Store.open(path) as store:
         (run,) = store.runs()
         rows = list(store.measurements(run.run_id, latest_attempts=False))
     assert Counter(row.case.seed for row in rows) == Counter(range(CASES))
     assert {row.status for row in rows} == {"ok"}
-    assert rounds >= 2
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["store.sqlite", "suite.jsonl"]
