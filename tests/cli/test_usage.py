@@ -25,7 +25,7 @@ WRONG = [
     ("run", "say what to measure"),
     ("run nosuch.json", "nosuch.json: there is no such file"),
     ("run quikc", "did you mean quick?"),
-    ("run . ", "."),
+    ("run .", "this is a folder, not a suite"),
     ("run /dev/null", "files that end in"),
     ("run empty.json", "empty.json"),
     ("run half.jsonl", "half.jsonl"),
