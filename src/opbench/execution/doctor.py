@@ -25,7 +25,7 @@ from opbench.execution.tools import compiler, counters, valgrind
 from opbench.execution.worker import Worker, WorkerError
 from opbench.results.findings import Finding
 from opbench.results.locations import Location, locate
-from opbench.results.machine import calibration_file, find_calibration, machine_fingerprint
+from opbench.results.machine import Bandwidth, Peak, calibration_file, find_calibration, machine_fingerprint
 
 LEAST_TORCH = (2, 4)
 ACCELERATORS_TIMEOUT_S = 120.0
@@ -62,7 +62,7 @@ def examine(
     yield from machine_findings()
     yield clock_finding()
     cpus = arrange(usable_cpus())[:1]
-    yield noise_finding(noise(cpus), *cpus)
+    yield noise_finding(noise(cpus), cpus[0] if cpus else None)
     yield from framework_findings(spec, make_worker or start_worker)
     yield compiler()
     yield valgrind()
@@ -178,7 +178,8 @@ def calibration_finding(hello: Mapping[str, Any]) -> Finding:
         "devices": devices,
     }
     text = f"taken {calibration.taken_at}, for {', '.join(said + devices)}"
-    worst = max((entry.spread for entry in (*calibration.bandwidths, *calibration.peaks)), default=0.0)
+    entries: tuple[Bandwidth | Peak, ...] = (*calibration.bandwidths, *calibration.peaks)
+    worst = max((entry.spread for entry in entries), default=0.0)
     if worst > MUCH_SPREAD:
         return Finding(
             topic="calibration",
@@ -197,7 +198,7 @@ def store_finding(store: str | None = None) -> Finding:
         problem = _file_problem(location.path) if location.path else _database_problem(location)
     except OpbenchError as error:
         return Finding(topic="store", state="broken", text=str(error), advice="name another one with --store")
-    facts = {"store": str(location)}
+    facts: dict[str, Any] = {"store": str(location)}
     if problem:
         return Finding(
             topic="store",

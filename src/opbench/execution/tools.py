@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from opbench.results.findings import Finding
 from opbench.results.hardware import read
@@ -87,7 +87,7 @@ def counters(root: Path = Path("/"), find: Finder = shutil.which, run: Runner = 
     """Hardware counters through perf; many virtual machines have none."""
     text = read(root / "proc/sys/kernel/perf_event_paranoid")
     level = int(text) if text.lstrip("-").isdecimal() else None
-    facts = {} if level is None else {"perf_event_paranoid": level}
+    facts: dict[str, Any] = {} if level is None else {"perf_event_paranoid": level}
     path = find("perf")
     if path is None:
         return Finding(

@@ -11,7 +11,7 @@ from opbench.reports.format import MISSING, significant
 from opbench.reports.table import Line
 from opbench.reports.text import left, printable, right, wrap
 from opbench.results.findings import Finding, State
-from opbench.results.machine import Calibration
+from opbench.results.machine import Bandwidth, Calibration, Peak
 from opbench.results.records import Environment
 
 _STYLES: dict[State, str] = {
@@ -85,14 +85,16 @@ def calibration_lines(calibration: Calibration) -> Iterator[Line]:
     """The limits of a machine as a table: a line for each device and number of threads."""
     dtypes = list(dict.fromkeys(peak.dtype for peak in calibration.peaks))
     widths = [9, *(max(9, len(dtype) + 2) for dtype in dtypes)]
-    places = dict.fromkeys(
-        (entry.device, entry.num_threads) for entry in (*calibration.bandwidths, *calibration.peaks)
-    )
+    entries: tuple[Bandwidth | Peak, ...] = (*calibration.bandwidths, *calibration.peaks)
+    places = {(entry.device, entry.num_threads) for entry in entries}
     table = [["device", "threads", "copy", *dtypes], ["", "", "GB/s", *["GFLOP/s"] * len(dtypes)]]
     for device, threads in sorted(places):
         bandwidth = calibration.bandwidth(device, threads)
         peaks = [calibration.peak(device, threads, dtype) for dtype in dtypes]
-        limits = [bandwidth and bandwidth.bytes_per_s, *(peak and peak.flops_per_s for peak in peaks)]
+        limits = [
+            bandwidth.bytes_per_s if bandwidth else None,
+            *(peak.flops_per_s if peak else None for peak in peaks),
+        ]
         # Threads of the host have no part in what an accelerator does.
         host = str(threads) if device == "cpu" else ""
         table.append([printable(device), host, *(_giga(limit) for limit in limits)])

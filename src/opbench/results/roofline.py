@@ -41,7 +41,10 @@ def _above(metric: Metric) -> Caution:
     if metric.provenance["bound"] == "memory":
         said = f"{percent} of the bandwidth that a copy reached: a part of its data was in a cache"
     else:
-        said = f"{percent} of the peak that a matrix product reached: it does less work than was counted"
+        said = (
+            f"{percent} of the peak that a matrix product reached: it does less work than was counted, "
+            "or does it better"
+        )
     return Caution(
         ABOVE,
         f"{said}, or the machine was busy when it was calibrated (opbench doctor --calibrate once more)",

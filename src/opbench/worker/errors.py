@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class Unsupported(Exception):
+class Unsupported(Exception):  # noqa: N818 (it becomes a status, not an error)
     """The case is well-formed but cannot be done here (no such operator, no derivative, no device)."""

@@ -78,7 +78,8 @@ def mutated(
 
 def versions(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[int | str, list[int]]:
     """How often each argument has been written to, as torch counts it for each tensor in it."""
-    places: dict[int | str, Any] = {**dict(enumerate(args)), **kwargs}
+    places: dict[int | str, Any] = dict(enumerate(args))
+    places.update(kwargs)
     counts: dict[int | str, list[int]] = {}
     for place, value in places.items():
         counts[place] = []

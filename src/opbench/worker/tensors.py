@@ -95,7 +95,7 @@ def _maker(
 
 def _require_own_places(spec: dict[str, Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     """Refuse strides that would make one number of those that belong together out of several."""
-    kind = (spec.get("fill") or {}).get("kind")
+    kind = (spec.get("fill") or {}).get("kind", "")
     together = FILLED_DIMENSIONS.get(kind, 0)
     first = max(0, len(shape) - together)
     once = tuple(

@@ -122,7 +122,7 @@ def real_dtype(dtype: torch.dtype) -> torch.dtype:
 
 def is_unsigned(dtype: torch.dtype) -> bool:
     """True for a floating-point dtype of positive numbers only."""
-    return dtype.is_floating_point and torch.finfo(dtype).min > 0
+    return bool(dtype.is_floating_point and torch.finfo(dtype).min > 0)
 
 
 def require_range(target: Target, low: float, high: float) -> None:
