@@ -80,6 +80,7 @@ def test_the_cache_is_flushed_before_each_call_and_outside_of_its_time(mode: str
     measured = Measured(prepared, machine, device, mode=mode, flush_cache=True, samples=20, baseline=False)
     assert measured.ns == 200 * US
     assert len(device.flushes) == 20
+    assert measured.provenance["flush_cache"] is True
     # Each of the last twenty calls began when a flush had just ended.
     assert starts[-20:] == [flush + 5 * MS for flush in device.flushes]
 
@@ -88,8 +89,9 @@ def test_the_cache_is_flushed_before_each_call_and_outside_of_its_time(mode: str
 def test_without_being_asked_nothing_is_flushed(mode: str) -> None:
     machine = Machine()
     device = FakeCpu(machine)
-    Measured(call_of(lambda: machine.work(MS)), machine, device, mode=mode, samples=3)
+    measured = Measured(call_of(lambda: machine.work(MS)), machine, device, mode=mode, samples=3)
     assert device.flushes == []
+    assert "flush_cache" not in measured.provenance
 
 
 def test_what_the_host_does_for_a_call_is_unknown_when_flushes_are_in_between() -> None:

@@ -62,8 +62,12 @@ def test_the_first_call_is_that_before_recording() -> None:
 
 
 def test_the_row_says_that_it_was_a_graph() -> None:
-    graph = captured(call_of(lambda: None, provenance={"a": 1}), recorder())
+    machine = Machine()
+    device = FakeAccelerator(machine)
+    graph = captured(call_of(lambda: device.enqueue(MS), provenance={"a": 1}), device)
     assert graph.provenance == {"a": 1, "cuda_graph": True}
+    metrics, _ = clock.measure(graph, plan(cuda_graph=True), device, machine.clock())
+    assert metrics[0]["provenance"].items() >= graph.provenance.items()
 
 
 def test_calls_that_write_have_one_operand_restored_before_each() -> None:

@@ -52,7 +52,8 @@ def _measure(
 
     # Where single calls are marked, a time is that of one call, not of a block.
     calls = 1 if sampler.marked else warmed.calls_per_sample
-    provenance = {
+    provenance: dict[str, Any] = {
+        **prepared.provenance,
         "stopped": stopped,
         "unmet": missed,
         "mode": plan["mode"],
@@ -69,6 +70,8 @@ def _measure(
         "timer": sampler.timer_name,
         "waited_s": samples.waited_ns / 1e9,
     }
+    if plan["flush_cache"]:
+        provenance["flush_cache"] = True
     if prepared.pool is not None:
         provenance["fresh_operands"] = prepared.pool.room
     metrics.insert(
