@@ -18,7 +18,8 @@ UNKNOWN = {f"{knob}_unknown" for knob in ("memory", "flops", "check")}
 
 def first_cells(title: str) -> set[str]:
     """What stands in backticks in the first column of a section's first table."""
-    table = TEXT.split(f"\n## {title}\n")[1].partition("\n| ---")[2]
+    section = TEXT.split(f"\n## {title}\n")[1].partition("\n## ")[0]
+    table = section.partition("\n| ---")[2].partition("\n\n")[0]
     rows = [line for line in table.splitlines()[1:] if line.startswith("|")]
     return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split(" | ")[0])}
 
