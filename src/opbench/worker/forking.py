@@ -34,7 +34,7 @@ def measure_in_child(
     request: dict[str, Any], allow: Sequence[str], connection: socket.socket
 ) -> tuple[Outcome | None, bytes]:
     """Measure in a child of its own. None when the client has gone meanwhile."""
-    _flush()
+    flush()
     threads = system.thread_count()
     reader, writer = os.pipe()
     server_pid = os.getpid()
@@ -215,11 +215,12 @@ def _reply(request: dict[str, Any], allow: Sequence[str]) -> bytes:
     except BaseException as error:
         reason = f"{type(error).__name__}: {error}"
         payload = protocol.encode({"status": "failed", "reason": reason})
-    _flush()
+    flush()
     return payload
 
 
-def _flush() -> None:
+def flush() -> None:
+    """Write out what this process has printed so far."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()

@@ -38,17 +38,18 @@ def main(arguments: Sequence[str]) -> None:
         return
     terms = json.loads(first)
     hello = _prepare(terms)
-    if terms.get("isolation") == "fork":
-        # It has children to end first. A case that is measured in place may never come back to notice.
-        system.outlive_client(options.lifeline)
     try:
         connection.sendall(protocol.frame(protocol.encode(hello)))
         if hello["error"] is None:
-            _serve(connection, terms)
+            _serve(connection, terms, options.lifeline)
     except (BrokenPipeError, ConnectionResetError):
         pass
     finally:
         system.reap_all()
+    if terms.get("isolation") == "fork":
+        # Whatever runs at the end of a process belongs to the cases; taking a framework down takes a while.
+        forking.flush()
+        os._exit(0)
 
 
 def _prepare(terms: dict[str, Any]) -> dict[str, Any]:
@@ -106,13 +107,15 @@ def _prepare(terms: dict[str, Any]) -> dict[str, Any]:
     return hello
 
 
-def _serve(connection: socket.socket, terms: dict[str, Any]) -> None:
+def _serve(connection: socket.socket, terms: dict[str, Any], lifeline: int) -> None:
     from opbench.worker.rehearsal import rehearse
 
     allow = tuple(terms.get("allow", ()))
     forks = terms["isolation"] == "fork"
     if forks:
         rehearse(terms["framework"], terms["num_threads"])
+        # It has children to end first. A case that is measured in place may never come back to notice.
+        system.outlive_client(lifeline)
         system.adopt_orphans()
         # What exists now is never garbage; with the collector kept off it, its pages stay shared.
         gc.collect()
