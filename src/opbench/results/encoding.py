@@ -102,6 +102,9 @@ def from_document(document: Document, kind: type[RecordType]) -> RecordType:
         return msgspec.convert(document, kind)
     except msgspec.MsgspecError as error:
         raise RecordError(f"is no {kind.__name__.lower()}: {error}") from None
+    except UnicodeError:
+        # Half of a surrogate pair where msgspec looks for one of a few words.
+        raise RecordError(f"is no {kind.__name__.lower()}: it has a name that is no text") from None
     except RecursionError:
         raise RecordError("is nested too deeply") from None
 
