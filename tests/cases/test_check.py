@@ -218,3 +218,11 @@ def test_nested_tensors_are_found_in_their_order() -> None:
         {"op": "my.Op", "build": [tensor(1)], "args": [tensor(2), nested], "kwargs": {"x": tensor(5)}}
     )
     assert [found.shape for found in tensors_of(case)] == [(1,), (2,), (3,), (4,), (5,)]
+
+
+@pytest.mark.parametrize(("field", "expected"), [("op", "the name of an operator"), ("stmt", "a statement")])
+def test_an_empty_name_is_called_empty(field: str, expected: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        check_case({field: ""})
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.found, problem.expected) == (field, '""', expected)

@@ -155,3 +155,14 @@ def test_nothing_a_row_holds_can_harm_a_terminal(
     )
     for line in plain(lines_of([row], layout_for(width))):
         assert line.isprintable()
+
+
+def test_an_empty_share_of_the_roof_says_where_it_comes_from(rows: list[Measurement]) -> None:
+    rate, share = Metric("rate.flops", 2e9, "flop/s", "rate"), Metric("roofline", 0.5, "", "ratio")
+    row = msgspec.structs.replace(rows[0], metrics=(rate,))
+    known = msgspec.structs.replace(row, metrics=(rate, share))
+    hint = "of roof needs the limits of this machine"
+    assert any(hint in line for line in plain(lines_of([row], layout_for(200))))
+    assert not any(hint in line for line in plain(lines_of([row, known], layout_for(200))))
+    # Where there is no room for the column there is none for a hint.
+    assert not any("doctor" in line for line in plain(lines_of([row], layout_for(50))))

@@ -83,6 +83,7 @@ LABEL_CHECKS: dict[str, FieldCheck] = {
     "tags": _tags,
     "weight": number(above=0, what="a positive number"),
 }
+_WHAT = {"op": "the name of an operator", "stmt": "a statement"}
 CALL_FIELDS = ("build", "args", "kwargs")
 SNIPPET_FIELDS = ("setup", "global_setup", "language")
 
@@ -180,6 +181,8 @@ def _check_work(
                 found=describe(document["stmt"]),
                 expected="an operator, or --allow-snippets (allow_snippets=True) if you trust the suite",
             )
+    elif empty := [name for name in ("op", "stmt") if document.get(name) == ""]:
+        problems.add((place, empty[0]), "must not be empty", found='""', expected=_WHAT[empty[0]])
     else:
         problems.missing(place, "op", document, 'a field "op" (or "stmt", for a snippet)')
 

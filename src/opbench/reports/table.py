@@ -88,12 +88,13 @@ def _percent(tag: str) -> Callable[[Measurement, int], str]:
 
 
 TIME = Column("time", 8, ("time", 8), _hinted("time"))
+SHARE = Column("of roof", 7, ("roof", 4), _percent("roofline"))
 NUMBERS = (
     Column("±", 6, ("±", 6), _reach),
     Column("n", 4, ("n", 4), _samples),
     Column("GFLOP/s", 7, ("GF/s", 5), _scaled("rate.flops", 1e9)),
     Column("GB/s", 6, ("GB/s", 5), _scaled("rate.bytes", 1e9)),
-    Column("of roof", 7, ("roof", 4), _percent("roofline")),
+    SHARE,
     Column("peak mem", 8, ("peak mem", 8), _hinted("memory.peak")),
 )
 
@@ -173,6 +174,7 @@ class Table:
         self.layout = layout
         self.marks = Marks()
         self.confidence: float | None = None
+        self._rates = self._shares = False
         self._group: tuple[str, str] | None = None
         self._pending = ""
 
@@ -235,6 +237,10 @@ class Table:
             confidence = f"{self.confidence * 100:.4g}%"
             text = f"time is the median of n samples; ± reaches to the far end of its {confidence} interval"
             lines += ([(part, "dim")] for part in wrap(text, self.layout.text_width))
+        if self._rates and not self._shares and SHARE in self.layout.columns:
+            title = self.layout.title_of(SHARE)[0]
+            text = f"{title} needs the limits of this machine: opbench doctor --calibrate measures them, once"
+            lines += ([(part, "dim")] for part in wrap(text, self.layout.text_width))
         for letter, text in self.marks.entries():
             first, *others = wrap(text, self.layout.text_width - 4)
             lines.append([(f"{letter:>2}", "yellow"), (f"  {first}", "dim")])
@@ -248,6 +254,8 @@ class Table:
         if row.status != "ok":
             line.append((f"{gap}{right(row.status.replace('_', ' '), TIME.width)}", "red"))
             return line
+        self._rates = self._rates or row.metric("rate.flops") is not None
+        self._shares = self._shares or row.metric("roofline") is not None
         time = row.metric("time")
         if time is not None and time.interval is not None:
             least = time.interval.confidence

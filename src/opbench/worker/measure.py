@@ -171,8 +171,10 @@ def judged(error: BaseException, *, snippet: bool = False) -> tuple[str, str]:
         return "out_of_memory", reason
     if isinstance(error, RuntimeError) and any(sign in lower for sign in OUT_OF_MEMORY):
         return "out_of_memory", reason
-    missing = "not implemented" in lower and (isinstance(error, NotImplementedError) or "derivative" in lower)
-    if missing and not snippet:
+    # Older versions of torch have no error of its own for a kernel that they lack, none has for a derivative.
+    lacking = ("not implemented for '", "derivative")
+    missing = "not implemented" in lower and any(sign in lower for sign in lacking)
+    if (missing or isinstance(error, NotImplementedError)) and not snippet:
         return "unsupported", reason
     return "failed", reason
 
