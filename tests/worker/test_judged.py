@@ -7,7 +7,7 @@ import pytest
 from opbench.worker.errors import Unsupported
 from opbench.worker.measure import REASON_LENGTH, judged
 
-LACKING = '"addmm_impl_cpu_" not implemented for \'Half\''
+LACKING = "\"addmm_impl_cpu_\" not implemented for 'Half'"
 
 
 @pytest.mark.parametrize(
