@@ -1,8 +1,9 @@
 """Times on an accelerator beside loops written by hand: back to back, and call by call with events.
 
 The loops run in processes of their own that know nothing of opbench, after it, so that the two do not
-share the device. Both leave out what an empty call costs. Needs an accelerator that torch has events for;
-says so where there is none.
+share the device; they make as many calls as it did, for a device that is kept busy for longer is hotter, and
+slower. Both leave out what an empty call costs. Needs an accelerator that torch has events for; says so where
+there is none.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from opbench.cases.model import Case
 from opbench.cases.plan import Mode, Plan
 from opbench.cases.values import AnyValue, Int, Tensor
 from opbench.execution.api import run
-from opbench.results.records import Measurement
+from opbench.results.records import Measurement, Metric
 
 GOAL = 0.05
 MODES: tuple[Mode, ...] = ("continuous", "continuous_events", "discrete")
@@ -40,8 +41,8 @@ OPERATORS: tuple[tuple[str, tuple[AnyValue, ...]], ...] = (
     ("torch.nn.functional.conv2d", (tensor(HALF, 64, 64, 56, 56), tensor(HALF, 64, 64, 3, 3))),
 )
 
-# Reads operators and modes as JSON and says how much longer a call takes than an empty one. A child for
-# each, as opbench has: a device that has been kept busy for longer is hotter, and slower.
+# Reads as JSON what to call and how often, and says how much longer a call takes than an empty one. A child
+# for each, as opbench has.
 BY_HAND = """
 import functools, json, os, statistics, sys, time
 import torch
@@ -76,18 +77,17 @@ def discrete(call, count):
         times.append(time.perf_counter() - start)
     return times
 
-def measure(name, args, mode):
+def measure(name, args, mode, warm_up, calls, samples):
     function = functools.reduce(getattr, name.split(".")[1:], torch)
     args = [torch.randn(arg["shape"], device=device, dtype=getattr(torch, arg["dtype"]))
             if isinstance(arg, dict) else arg for arg in args]
     call, empty = (lambda: function(*args)), (lambda: None)
     loop = globals()[mode]
-    until = time.perf_counter() + 0.5
-    while time.perf_counter() < until:
-        each = continuous(call, 10)[0]
-    count = max(10, round(0.02 / each))
+    continuous(call, warm_up)
     def middle(body):
-        return statistics.median(time for _ in range(25) for time in loop(body, count))
+        if mode == "continuous":
+            return statistics.median(loop(body, calls)[0] for _ in range(samples))
+        return statistics.median(loop(body, samples))
     return middle(call) - middle(empty)
 
 for line in sys.stdin:
@@ -98,27 +98,35 @@ for line in sys.stdin:
 """
 
 
-def by_hand(device: str) -> dict[Mode, list[float]]:
-    """Seconds for each operator."""
+def time_of(row: Measurement) -> Metric:
+    """The time of a row, which has one."""
+    time = row.metric("time")
+    assert time is not None, row.reason
+    return time
+
+
+def by_hand(device: str, mode: Mode, rows: list[Measurement]) -> list[float]:
+    """Seconds for each operator, with as many calls as each row was made of."""
     lines = []
-    for mode in MODES:
-        for name, args in OPERATORS:
-            plain = [
-                arg.value if isinstance(arg, Int) else {"shape": list(arg.shape), "dtype": arg.dtype}
-                for arg in args
-                if isinstance(arg, Int | Tensor)
-            ]
-            lines.append(json.dumps([name, plain, mode]))
+    for (name, args), row in zip(OPERATORS, rows, strict=True):
+        plain = [
+            arg.value if isinstance(arg, Int) else {"shape": list(arg.shape), "dtype": arg.dtype}
+            for arg in args
+            if isinstance(arg, Int | Tensor)
+        ]
+        time = time_of(row)
+        said = time.provenance
+        counts = [said["warmup_calls"], said["calls_per_sample"], len(time.samples or ())]
+        lines.append(json.dumps([name, plain, mode, *counts]))
     text = subprocess.run(
         python("-c", BY_HAND, device), input="\n".join(lines), text=True, stdout=subprocess.PIPE, check=True
     ).stdout
-    times = iter(map(float, text.split()))
-    return {mode: [next(times) for _ in OPERATORS] for mode in MODES}
+    return [float(line) for line in text.split()]
 
 
 def by_opbench(device: str, mode: Mode) -> list[Measurement]:
     """A row for each operator."""
-    plan = Plan(name="accelerator", mode=mode, budget_s=1.0, precision=0.002, warmup_s=0.5, samples=25)
+    plan = Plan(name="accelerator", mode=mode, budget_s=1.0, precision=0.002)
     return list(run([Case(op=name, args=args, device=device) for name, args in OPERATORS], plan))
 
 
@@ -137,21 +145,18 @@ def main() -> None:
     if first.status == "unsupported":
         print(f"  nothing measured: {first.reason}")
         return
-    theirs = by_hand(device)
+    theirs = {mode: by_hand(device, mode, ours[mode]) for mode in MODES}
     ratios, rows = [], []
     for mode in MODES:
         for place, row in enumerate(ours[mode]):
-            time = row.metric("time")
-            if time is None or time.value is None:
-                rows.append([described(place), mode, row.status, row.reason, ""])
-                continue
             hand_s = theirs[mode][place]
-            ratios.append(time.value / hand_s)
+            our_s = time_of(row).value or 0.0
+            ratios.append(our_s / hand_s)
             rows.append(
                 [
                     described(place),
                     mode,
-                    f"{time.value * 1e6:,.2f} us",
+                    f"{our_s * 1e6:,.2f} us",
                     f"{hand_s * 1e6:,.2f} us",
                     f"{ratios[-1]:.3f}",
                 ]

@@ -207,6 +207,11 @@ def _nested(inner: SearchStrategy[Any]) -> SearchStrategy[Any]:
 values = st.recursive(_SCALARS | tensors(), _nested, max_leaves=6)
 _ARGUMENTS = st.lists(values, max_size=3)
 _NAMED = st.dictionaries(names, values, max_size=2)
+BUILD = {
+    "args": _ARGUMENTS,
+    "kwargs": _NAMED,
+    "dtype": st.sampled_from(["", "bfloat16", "half", "torch.complex64"]),
+}
 VARIANTS = {
     "direction": st.sampled_from([None, "forward", "backward", "forward_backward"]),
     "runtime": st.sampled_from(["eager", "compile", "numpy"]),
@@ -233,7 +238,7 @@ def calls() -> SearchStrategy[Document]:
             "build": st.one_of(
                 st.none(),
                 _ARGUMENTS,
-                st.fixed_dictionaries({}, optional={"args": _ARGUMENTS, "kwargs": _NAMED}),
+                st.fixed_dictionaries({}, optional=BUILD),
             ),
             **VARIANTS,
             **LABELS,

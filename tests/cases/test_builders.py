@@ -111,6 +111,14 @@ def test_a_changed_case_is_the_case_of_the_changed_document() -> None:
     assert change_case(code, {"seed": 3}) == snippet("x + 1", seed=3)
 
 
+def test_a_dtype_for_all_is_also_that_of_a_module() -> None:
+    case = call("nn.Linear", tensor(2, 3), build=[3, 4])
+    expected = call("nn.Linear", tensor(2, 3, dtype="half"), build={"args": [3, 4], "dtype": "half"})
+    assert change_case(case, {}, "float16") == expected
+    assert change_case(case, {}, "int8").build == case.build
+    assert change_case(call("nn.ReLU", tensor(2)), {}, "float16").build is None
+
+
 def test_a_change_that_a_case_does_not_bear_is_refused() -> None:
     case = call("my.op", tensor(2))
     with pytest.raises(DocumentError):

@@ -196,6 +196,8 @@ def test_whatever_is_executed_is_in_the_id() -> None:
         {**base, "args": [], "build": [tensor(4, 4, 4, 4)]},
         {**base, "build": [1]},
         {**base, "build": {"kwargs": {"a": 1}}},
+        {**base, "build": {"args": [1], "dtype": "half"}},
+        {**base, "build": {"dtype": "half"}},
         {**base, "op": "torch.mul"},
         {**base, "direction": "backward"},
         {**base, "direction": "forward_backward"},

@@ -10,7 +10,7 @@ import pytest
 
 from opbench.cases import values
 from opbench.cases.identity import case_id
-from opbench.cases.model import Arguments, Case
+from opbench.cases.model import Build, Case
 from opbench.reports.table import Line
 from opbench.results.records import Caution, Interval, Measurement, Metric, Output
 
@@ -82,7 +82,7 @@ def rows() -> list[Measurement]:
     gelu = Case(op="torch.nn.functional.gelu", args=(a_tensor(1024, 1024, dtype="bfloat16"),))
     linear = Case(
         op="torch.nn.Linear",
-        build=Arguments((values.Int(value=64), values.Int(value=128)), {"bias": values.Bool(False)}),
+        build=Build((values.Int(value=64), values.Int(value=128)), {"bias": values.Bool(False)}),
         args=(a_tensor(32, 64),),
     )
     cat = Case(op="torch.cat", args=(values.List((square,) * 8),), kwargs={"dim": values.Int(value=1)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opbench.cases import values
-from opbench.cases.model import Arguments, Case
+from opbench.cases.model import Build, Case
 from opbench.reports.inputs import describe_inputs, describe_value, describe_variant, short_dtype, short_op
 
 
@@ -48,9 +48,11 @@ def test_values(value: values.AnyValue, text: str) -> None:
 
 
 def test_inputs() -> None:
-    build = Arguments((values.Int(value=4),), {"bias": values.Bool(value=False)})
+    build = Build((values.Int(value=4),), {"bias": values.Bool(value=False)})
     case = Case(op="torch.nn.Linear", build=build, args=(tensor(2, 4),), kwargs={"x": values.Null()})
     assert describe_inputs(case) == "(4, bias=False) f32[2,4] x=None"
+    case = Case(op="torch.nn.Linear", build=Build((values.Int(value=4),), dtype="bfloat16"))
+    assert describe_inputs(case) == "(4):bf16"
     assert describe_inputs(Case(stmt="pass")) == ""
 
 

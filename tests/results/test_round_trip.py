@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from opbench.cases import values
 from opbench.cases.errors import OpbenchError
 from opbench.cases.identity import case_id
-from opbench.cases.model import Arguments, Case
+from opbench.cases.model import Build, Case
 from opbench.cases.plan import Plan
 from opbench.results.encoding import RecordError, decode, encode
 from opbench.results.jsonl import export_runs, import_runs
@@ -90,7 +90,7 @@ several = st.lists(arguments, max_size=3).map(tuple)
 cases = st.builds(
     Case,
     op=texts,
-    build=st.none() | st.builds(Arguments, several),
+    build=st.none() | st.builds(Build, several),
     args=several,
     kwargs=st.dictionaries(texts, arguments, max_size=2),
     stmt=texts,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opbench.cases.check import check_case
-from opbench.cases.dtypes import canonical_dtype, dtype_info
+from opbench.cases.dtypes import PARAMETER_DTYPES, canonical_dtype, dtype_info
 from opbench.cases.errors import UsageError
 from opbench.cases.identity import case_document
 from opbench.cases.model import Case, Suite
@@ -28,10 +28,12 @@ def change_suite(suite: Suite, fields: Mapping[str, Any], dtype: str = "") -> Su
 
 
 def change_case(case: Case, fields: Mapping[str, Any], dtype: str = "") -> Case:
-    """A case with these fields, and this dtype where it had a floating-point tensor."""
+    """A case with these fields, and this dtype where it had a floating-point tensor or builds a module."""
     document = case_document(case) | dict(fields)
     if dtype:
         document = _with_dtype(document, dtype)
+        if "build" in document and dtype in PARAMETER_DTYPES:
+            document["build"]["dtype"] = dtype
     # What was allowed before is still the same code.
     return check_case(document, file=case.name, allow_snippets=True)
 

@@ -10,6 +10,7 @@ from opbench.cases.check_fields import (
     FieldCheck,
     check_object,
     choice,
+    dtype,
     integer,
     items,
     number,
@@ -19,8 +20,9 @@ from opbench.cases.check_fields import (
 from opbench.cases.check_names import device, operator
 from opbench.cases.check_values import mapping, sequence
 from opbench.cases.collect import Place, Problems, describe
+from opbench.cases.dtypes import PARAMETER_DTYPES
 from opbench.cases.files import FileHasher
-from opbench.cases.model import Arguments, Case
+from opbench.cases.model import Build, Case
 from opbench.cases.names import DIRECTIONS, LANGUAGE_ALIASES, LANGUAGES, RUNTIMES
 
 LARGEST_SEED = 2**63 - 1
@@ -50,11 +52,21 @@ def _build(value: Any, place: Place, problems: Problems) -> Any:
     if isinstance(value, list):
         value = {"args": value}
     before = problems.count
-    found = check_object(value, place, problems, {"args": sequence, "kwargs": mapping})
+    found = check_object(value, place, problems, {"args": sequence, "kwargs": mapping, "dtype": _build_dtype})
     if found is None or problems.count != before:
         return INVALID
     # To build with nothing is what happens without it, too.
-    return Arguments(**found) if any(found.values()) else None
+    return Build(**found) if any(found.values()) else None
+
+
+def _build_dtype(value: Any, place: Place, problems: Problems) -> Any:
+    # As a module has it that is left as it was built.
+    name = "" if value == "" else dtype(value, place, problems)
+    if name in ("", INVALID, *PARAMETER_DTYPES):
+        return name
+    expected = "a floating-point or complex dtype"
+    problems.add(place, "no dtype that parameters can have", found=describe(value), expected=expected)
+    return INVALID
 
 
 _tag_list = items(_nonempty, "a list of texts", MOST_TAGS)

@@ -76,6 +76,9 @@ DTYPE_NAMES: dict[str, str] = {
     spelling: info.name for info in _ALL for spelling in (info.name, *info.aliases)
 } | {f"torch.{info.name}": info.name for info in _ALL}
 
+# What the parameters of a module can be.
+PARAMETER_DTYPES = tuple(info.name for info in _ALL if info.kind in ("float", "complex"))
+
 
 def canonical_dtype(name: str) -> str | None:
     """The canonical name behind any accepted spelling, or None."""

@@ -22,15 +22,21 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     kwargs: dict[str, AnyValue] = {}
 
 
+class Build(Arguments, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a module is built with, and the dtype that its parameters and buffers are converted to then."""
+
+    dtype: str = ""
+
+
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One thing to measure: an operator call (`op`, `args`, `kwargs`) or a snippet (`stmt`).
 
-    An operator that is built first (a module class) has `build`: the arguments of its constructor.
+    An operator that is built first (a module class) has `build`.
     Everything up to `seed` changes what is executed and is part of the case id; the rest is labels.
     """
 
     op: str = ""
-    build: Arguments | None = None
+    build: Build | None = None
     args: tuple[AnyValue, ...] = ()
     kwargs: dict[str, AnyValue] = {}
 

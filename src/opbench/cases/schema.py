@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from opbench.cases import names
-from opbench.cases.check import CALL_FIELDS, LARGEST_SEED, MOST_TAGS, MOST_THREADS
+from opbench.cases.check import LARGEST_SEED, MOST_TAGS, MOST_THREADS
 from opbench.cases.check_fields import INFINITIES_AND_NAN
 from opbench.cases.check_fills import FILL_KINDS, INT64, MOST_LITERALS
 from opbench.cases.check_tensors import INT64_MAX, LARGEST_SCALE, MOST_DIMENSIONS
 from opbench.cases.check_values import LONGEST_NAME, MOST_ITEMS, TYPE_ALIASES, VALUE_TYPES
-from opbench.cases.dtypes import DTYPE_NAMES
+from opbench.cases.dtypes import DTYPE_NAMES, PARAMETER_DTYPES
 from opbench.cases.names import DEVICE_KINDS, LONGEST_OPERATOR
 
 Schema: TypeAlias = dict[str, Any]
@@ -32,7 +32,11 @@ _DEVICE: Schema = {"$ref": "#/$defs/device"}
 _VALUE: Schema = {"$ref": "#/$defs/value"}
 _VALUES: Schema = {"$ref": "#/$defs/values"}
 _NAMED_VALUES: Schema = {"$ref": "#/$defs/named_values"}
-_NO_ARGUMENTS: Schema = {"maxItems": 0, "additionalProperties": {"maxItems": 0, "maxProperties": 0}}
+_NOTHING: Schema = {"maxItems": 0, "maxProperties": 0}
+_NOTHING_BUILT: Schema = {
+    "maxItems": 0,
+    "properties": {"args": _NOTHING, "kwargs": _NOTHING, "dtype": {"const": ""}},
+}
 
 
 def suite_schema() -> Schema:
@@ -77,9 +81,11 @@ def _definitions() -> Schema:
             "language": _choice((*names.LANGUAGES, *names.LANGUAGE_ALIASES), "python"),
         }
     )
+    parameters = ["", *(spelling for spelling, name in DTYPE_NAMES.items() if name in PARAMETER_DTYPES)]
+    built = {"args": _VALUES, "kwargs": _NAMED_VALUES, "dtype": {"enum": parameters}}
     call = _optional(
         {
-            "build": {"anyOf": [_VALUES, _object({"args": _VALUES, "kwargs": _NAMED_VALUES})]},
+            "build": {"anyOf": [_VALUES, _object(built)]},
             "args": _VALUES,
             "kwargs": _NAMED_VALUES,
         }
@@ -100,7 +106,7 @@ def _definitions() -> Schema:
                 {
                     "required": ["stmt"],
                     "properties": {"stmt": {"minLength": 1}, "op": {"enum": [None, ""]}}
-                    | dict.fromkeys(CALL_FIELDS, _NO_ARGUMENTS),
+                    | {"build": _NOTHING_BUILT, "args": _NOTHING, "kwargs": _NOTHING},
                 },
             ],
         },

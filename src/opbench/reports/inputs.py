@@ -8,7 +8,7 @@ from itertools import groupby
 import msgspec
 
 from opbench.cases import values
-from opbench.cases.model import Arguments, Case
+from opbench.cases.model import Arguments, Build, Case
 from opbench.reports.text import printable
 
 _SHORT_NAMES = (
@@ -40,7 +40,7 @@ def short_dtype(name: str) -> str:
 
 def describe_inputs(case: Case) -> str:
     """The arguments of a case, those of its constructor first in brackets."""
-    parts = [f"({_arguments(case.build, ', ')})"] if case.build is not None else []
+    parts = [_built(case.build)] if case.build is not None else []
     parts.append(_arguments(Arguments(case.args, case.kwargs), " "))
     return " ".join(part for part in parts if part)
 
@@ -69,6 +69,11 @@ def describe_row(
     ]
     parts = [case.sub_label, ", ".join(part for part in variant if part), describe_inputs(case)]
     return printable(name), printable(" · ".join(part for part in parts if part))
+
+
+def _built(build: Build) -> str:
+    dtype = f":{short_dtype(build.dtype)}" if build.dtype else ""
+    return f"({_arguments(build, ', ')}){dtype}"
 
 
 def _arguments(arguments: Arguments, separator: str) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 _BOUNDS = re.compile(r"out of (range|bounds)|non-negative|offsets\[0\] has to be 0|at least 0", re.IGNORECASE)
 _PROBABILITY = re.compile(r"probability tensor|p_in|between 0 and 1", re.IGNORECASE)
 _DEFINITE = re.compile(r"positive.definite", re.IGNORECASE)
+_MIXED = re.compile(
+    r"same dtype|match weight dtype|should be the same|expected scalar type|mixed dtype", re.IGNORECASE
+)
 _CONSTRUCTOR = re.compile(r"__init__\(\) (missing|takes|got an unexpected)")
 
 
@@ -21,12 +24,18 @@ def with_hint(reason: str, case: Mapping[str, Any]) -> str:
 def _hint(reason: str, case: Mapping[str, Any]) -> str:
     if _CONSTRUCTOR.search(reason):
         return "the arguments of the constructor are given in `build` (--build-arg, --build-kwarg)"
+    if case.get("build") is not None and _MIXED.search(reason):
+        dtype = next((name for name in map(_dtype_of, _tensors(case)) if "float" in name), "float16")
+        return (
+            "the parameters of a module are float32 unless its `build` says otherwise"
+            f" (--build-kwarg dtype=torch.{dtype}); --dtype {dtype} changes them and the inputs"
+        )
     if "a leaf Variable that requires grad is being used in an in-place" in reason:
         return (
             "the call writes to an argument: an operator of your own says so with"
             " @opbench.operator(..., mutates=(0,)), and gets fresh ones"
         )
-    unfilled = [spec.get("dtype", "float32") for spec in _tensors(case) if spec.get("fill") is None]
+    unfilled = [_dtype_of(spec) for spec in _tensors(case) if spec.get("fill") is None]
     if _BOUNDS.search(reason) and any("int" in dtype for dtype in unfilled):
         return (
             "whole numbers without a fill are any, also negative: give indices a bound"
@@ -37,6 +46,10 @@ def _hint(reason: str, case: Mapping[str, Any]) -> str:
     if _DEFINITE.search(reason) and unfilled:
         return "there is a fill for such matrices: float32[8,8]:positive_definite"
     return ""
+
+
+def _dtype_of(spec: Mapping[str, Any]) -> str:
+    return str(spec.get("dtype", "float32"))
 
 
 def _tensors(case: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

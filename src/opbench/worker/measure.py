@@ -20,8 +20,10 @@ from opbench.worker.runtimes.cuda_graph import captured
 from opbench.worker.runtimes.prepared import Prepared
 from opbench.worker.runtimes.snippet import place_of
 
-# Probes beside the clock: what their plan field is called, and where they are.
-BESIDE = {"memory": "memory", "flops": "flops", "check": "check"}
+# Probes beside the clock: what their plan field and their module are called. What a call takes and does is
+# asked of the call itself, not of its replay as a graph: that allocates nothing and dispatches nothing.
+OF_THE_CALL = ("memory", "flops")
+OF_WHAT_WAS_TIMED = ("check",)
 # A reason is read in a table: the whole story is in stderr.
 REASON_LENGTH = 500
 # Frameworks do not agree on a type for this.
@@ -88,7 +90,7 @@ def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, 
         try:
             timed = captured(prepared, device) if plan["cuda_graph"] else prepared
             before = versions(*prepared.arguments)
-            _probe(timed, plan, device, reply)
+            _probe(timed, prepared, plan, device, reply)
             if operator is not None and not operator.name.startswith("torch."):
                 reply["warnings"] += _written(before, versions(*prepared.arguments))
         finally:
@@ -135,19 +137,20 @@ def _cpus() -> Sequence[int]:
     return range(os.cpu_count() or 1)
 
 
-def _probe(prepared: Prepared, plan: Mapping[str, Any], device: Device, reply: dict[str, Any]) -> None:
+def _probe(
+    timed: Prepared, call: Prepared, plan: Mapping[str, Any], device: Device, reply: dict[str, Any]
+) -> None:
     from opbench.worker.probes import clock
 
-    metrics, warnings = clock.measure(prepared, plan, device)
+    metrics, warnings = clock.measure(timed, plan, device)
     reply["metrics"] += metrics
     reply["warnings"] += warnings
-    for field, module in BESIDE.items():
+    for field in (*OF_THE_CALL, *OF_WHAT_WAS_TIMED):
         if not plan[field]:
             continue
         try:
-            metrics, warnings = import_module(f"opbench.worker.probes.{module}").measure(
-                prepared, plan, device
-            )
+            probe = import_module(f"opbench.worker.probes.{field}")
+            metrics, warnings = probe.measure(call if field in OF_THE_CALL else timed, plan, device)
         except Exception as error:
             # The time is good; what could not be learnt beside it is no reason to lose it.
             reply["warnings"].append(caution(f"{field}_unknown", judged(error, snippet=True)[1]))

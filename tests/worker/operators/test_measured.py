@@ -89,6 +89,15 @@ REFUSED: list[tuple[str, list[str], dict[str, str], list[str], str, str, str]] =
     ),
     ("nn.Linear", [FLOATS], {}, [], "forward", "failed", "are given in `build` (--build-arg, --build-kwarg)"),
     (
+        "nn.Linear",
+        ["bfloat16[2,3]"],
+        {},
+        ["3", "4"],
+        "forward",
+        "failed",
+        "(--build-kwarg dtype=torch.bfloat16)",
+    ),
+    (
         "F.embedding",
         ["int64[64]", FLOATS],
         {},

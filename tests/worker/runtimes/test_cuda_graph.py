@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
+from opbench.worker import measure
 from opbench.worker.devices import Cpu
 from opbench.worker.errors import Unsupported
 from opbench.worker.probes import clock
@@ -115,6 +117,38 @@ def failing(message: str) -> tuple[Prepared, FakeAccelerator]:
 
     device.capture = capture  # type: ignore[method-assign]
     return call_of(lambda: None), device
+
+
+class Replaying(Cpu):
+    """What a replay is to all who watch the host: nothing allocated, nothing dispatched."""
+
+    def capture_stream(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def capture(self, call: Any) -> tuple[Any, Any]:
+        result = call()
+        return lambda: None, result
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_memory_and_operations_are_those_of_the_call_that_was_recorded(
+    monkeypatch: pytest.MonkeyPatch, direction: str
+) -> None:
+    monkeypatch.setattr(measure, "device_for", Replaying)
+    matrix = tensor(8, 8, requires_grad=direction == "backward")
+    case = {"op": "torch.mm", "args": [matrix, matrix], "direction": direction}
+    knobs = plan(samples=2, warmup_calls=1, calls_per_sample=1, memory=True, flops=True, check=True)
+
+    def found(cuda_graph: bool) -> dict[str, float]:
+        request = {"case": case, "plan": {**knobs, "cuda_graph": cuda_graph}, "work_id": "w"}
+        reply = measure.measure_case(request, ())
+        assert reply["status"] == "ok", reply
+        assert not [each for each in reply["warnings"] if each["code"].endswith("_unknown")]
+        kept = ("memory.peak", "memory.total", "memory.allocations", "flops", "bytes.moved", "check.error")
+        return {metric["tag"]: metric["value"] for metric in reply["metrics"] if metric["tag"] in kept}
+
+    assert len(found(True)) == 6
+    assert found(True) == found(False)
 
 
 def test_what_cannot_be_recorded_is_unsupported_with_the_reason() -> None:

@@ -60,6 +60,25 @@ def test_a_module_is_built_once_with_the_same_numbers_for_the_same_seed() -> Non
     assert torch.equal(weight(), weight())
 
 
+def test_a_module_has_the_dtype_that_its_build_says() -> None:
+    build = {"args": [integer(3)], "dtype": "bfloat16"}
+    found = prepared("torch.nn.BatchNorm1d", tensor(4, 3, dtype="bfloat16"), build=build)
+    assert found.call().dtype == found.function.weight.dtype == found.function.running_mean.dtype
+    assert found.function.weight.dtype == torch.bfloat16
+    assert found.function.num_batches_tracked.dtype == torch.int64
+
+
+def test_what_cannot_be_converted_has_no_dtype() -> None:
+    class Adder:
+        def __call__(self, x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+    op = Operator("my.Adder", "module", Adder)
+    assert prepared(op, tensor(3)).call().dtype == torch.float64
+    with pytest.raises(Unsupported, match=r"Adder has no `to` that could make it bfloat16"):
+        prepared(op, tensor(3), build={"dtype": "bfloat16"})
+
+
 def test_parameters_and_buffers_of_a_module_are_inputs_of_it() -> None:
     found = prepared("torch.nn.BatchNorm1d", tensor(4, 3, dtype="float32"), build={"args": [integer(3)]})
     state = {id(value) for value in [*found.function.parameters(), *found.function.buffers()]}

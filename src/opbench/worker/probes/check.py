@@ -53,7 +53,7 @@ def measure(
     actual = _results(prepared)
     if not _alike(actual, _results(prepared)):
         raise Unsupported("two calls with the same inputs differ: what it computes is up to chance")
-    cotangents = cotangents_of(prepared)
+    cotangents = cotangents_of(source)
     reference, widened = _reference(source, cotangents, device, nudge=False)
     try:
         moved, _ = _reference(source, cotangents, device, nudge=True)

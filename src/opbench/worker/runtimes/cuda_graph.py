@@ -54,4 +54,5 @@ def captured(prepared: Prepared, device: Any) -> Prepared:
         first_call_s=first_call_s,
         provenance={**prepared.provenance, "cuda_graph": True},
         on_close=None,
+        reference=prepared.reference or (lambda: prepared),
     )

@@ -36,8 +36,7 @@ def built(case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -> 
         build = case.get("build") or {}
         args, kwargs = builder.arguments(build.get("args", []), build.get("kwargs", {}), "build")
         function = function(*args, **kwargs)
-        if hasattr(function, "to"):
-            function = function.to(device.name)
+        function = _moved(function, device.name, build.get("dtype", ""))
     elif case.get("build"):
         raise Unsupported(
             f"{operator.name} is a function: it is called, not built, and takes no build arguments"
@@ -49,6 +48,19 @@ def built(case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -> 
         _with_gradients(given, _by_place(args, kwargs))
     written = mutated(operator, args, kwargs, function)
     return call_of(function, args, kwargs, written, operator.parameters, _open_places(case))
+
+
+def _moved(module: Any, device: str, dtype: str) -> Any:
+    """The module on the device, and in the dtype if one is given."""
+    if not hasattr(module, "to"):
+        if dtype:
+            raise Unsupported(f"a {type(module).__qualname__} has no `to` that could make it {dtype}")
+        return module
+    if not dtype:
+        return module.to(device)
+    from opbench.worker.dtypes import dtype_named
+
+    return module.to(device, dtype_named(dtype))
 
 
 def forward(call: Call, device: Any) -> Prepared:

@@ -67,8 +67,7 @@ class Prepared:
     first_call_s: float | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     on_close: Callable[[], None] | None = None
-    # What is called, as it was resolved, and the same case prepared anew in eager mode, with its own copies
-    # of the inputs. None: this one is eager.
+    # What is called, as it was resolved, and the same case in eager mode. None: this one is eager.
     operator: Any = None
     reference: Callable[[], Prepared] | None = None
 
