@@ -8,7 +8,9 @@ shared place holds the number of the first index that reaches it.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -20,6 +22,8 @@ MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "chan
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 # More than any memory holds, and few enough that torch can count their bytes.
 MOST_NUMBERS = 1 << 56
+# With swap space. Some systems lend any address space, and end the process that uses it.
+MOST_TIMES_PHYSICAL = 4
 MakeNumbers = Callable[[tuple[int, ...]], torch.Tensor]
 
 
@@ -107,9 +111,18 @@ def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 
 
 def require_memory(count: int, shape: tuple[int, ...]) -> None:
-    """Say that there is no memory for so many numbers, where torch could not even count their bytes."""
-    if count >= MOST_NUMBERS:
+    """Say that there is no memory for so many numbers, where no allocator is sure to say it."""
+    if count >= _most_numbers():
         raise MemoryError(f"out of memory: a tensor of shape {list(shape)} takes {count} numbers")
+
+
+@lru_cache(maxsize=1)
+def _most_numbers() -> int:
+    try:
+        physical_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):  # a system that does not tell
+        return MOST_NUMBERS
+    return min(MOST_NUMBERS, MOST_TIMES_PHYSICAL * physical_bytes)
 
 
 def places_are_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
