@@ -122,10 +122,15 @@ def test_other_isolations_survive_as_well(isolation: Isolation) -> None:
     assert processes_with("7654") == []
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
-def test_a_forked_child_runs_with_two_threads() -> None:
-    cases = [call("hostile.matmul_threads", tensor(512, 512), num_threads=2, seed=seed) for seed in range(3)]
-    rows = list(execute(suite_of("threads", cases), Options(plan=PLAN, operators=(OPERATORS,))))
+# More than there are processors is where torch settles for fewer threads than it was told of.
+@pytest.mark.parametrize("num_threads", [2, 3 * len(os.sched_getaffinity(0))])
+def test_a_child_has_threads_and_the_worker_it_was_forked_from_has_none(num_threads: int) -> None:
+    cases = [
+        call("hostile.matmul_threads", tensor(512, 512), num_threads, num_threads=num_threads, seed=seed)
+        for seed in range(3)
+    ]
+    options = Options(plan=PLAN, operators=(OPERATORS,), oversubscribe=True)
+    rows = list(execute(suite_of("threads", cases), options))
     assert [row.status for row in rows] == ["ok"] * 3, [row.reason for row in rows]
     assert not [caution for row in rows for caution in row.warnings if caution.code == "forked_with_threads"]
 

@@ -34,11 +34,15 @@ _PLAN: dict[str, Any] = {
 }
 
 
-def rehearse(framework: str, num_threads: int) -> None:
+def rehearse(framework: str) -> None:
     """Measure a case and forget it. Nothing depends on whether it works."""
     if framework != "torch":
         return
-    request = {"case": {**_CASE, "num_threads": num_threads}, "work_id": "rehearsal", "plan": _PLAN}
+    import torch
+
+    # Not those of the worker: torch may have settled for fewer, and starts a pool when told once more.
+    case = {**_CASE, "num_threads": torch.get_num_threads()}
+    request = {"case": case, "work_id": "rehearsal", "plan": _PLAN}
     with contextlib.suppress(Exception):
         measure_case(request, ())
     from opbench.worker.runtimes import gradients

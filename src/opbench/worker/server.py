@@ -113,7 +113,7 @@ def _serve(connection: socket.socket, terms: dict[str, Any], lifeline: int) -> N
     allow = tuple(terms.get("allow", ()))
     forks = terms["isolation"] == "fork"
     if forks:
-        rehearse(terms["framework"], terms["num_threads"])
+        rehearse(terms["framework"])
         # It has children to end first. A case that is measured in place may never come back to notice.
         system.outlive_client(lifeline)
         system.adopt_orphans()
