@@ -24,8 +24,7 @@ def with_hint(reason: str, case: Mapping[str, Any]) -> str:
 def _hint(reason: str, case: Mapping[str, Any]) -> str:
     if _CONSTRUCTOR.search(reason):
         return "the arguments of the constructor are given in `build` (--build-arg, --build-kwarg)"
-    if case.get("build") is not None and _MIXED.search(reason):
-        dtype = next((name for name in map(_dtype_of, _tensors(case)) if "float" in name), "float16")
+    if _MIXED.search(reason) and (dtype := _dtype_beside_float32(case)):
         return (
             "the parameters of a module are float32 unless its `build` says otherwise"
             f" (--build-kwarg dtype=torch.{dtype}); --dtype {dtype} changes them and the inputs"
@@ -46,6 +45,15 @@ def _hint(reason: str, case: Mapping[str, Any]) -> str:
     if _DEFINITE.search(reason) and unfilled:
         return "there is a fill for such matrices: float32[8,8]:positive_definite"
     return ""
+
+
+def _dtype_beside_float32(case: Mapping[str, Any]) -> str:
+    """What the inputs of a module are, if they are not float32 as its parameters are."""
+    build = case.get("build")
+    if build is None or "dtype" in build or "dtype" in build.get("kwargs", {}):
+        return ""
+    dtypes = map(_dtype_of, _tensors(case))
+    return next((name for name in dtypes if "float" in name and name != "float32"), "")
 
 
 def _dtype_of(spec: Mapping[str, Any]) -> str:

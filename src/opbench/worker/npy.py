@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import os
 import re
@@ -11,7 +12,6 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import torch
 
@@ -72,7 +72,7 @@ def read_npy(folder: str, path: str, sha256: str, shape: tuple[int, ...]) -> tor
     return _tensor(data, header)
 
 
-def _opened(folder: str, path: str) -> BinaryIO:
+def _opened(folder: str, path: str) -> io.BufferedReader:
     if not folder:
         raise Unsupported(f"the file {path!r} is looked for beside the suite, but the suite has no folder")
     # Non-blocking, because a pipe without a writer would wait for ever.
@@ -94,7 +94,7 @@ def _opened(folder: str, path: str) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def _header(file: BinaryIO, digest: hashlib._Hash) -> Header:
+def _header(file: io.BufferedReader, digest: hashlib._Hash) -> Header:
     start = file.read(len(MAGIC) + 2)
     digest.update(start)
     if len(start) < len(MAGIC) + 2 or not start.startswith(MAGIC):
@@ -139,7 +139,7 @@ def _described(found: dict[str, str]) -> Header:
     return Header(dtype, order != sys.byteorder, found["is_fortran"] == "True", sizes)
 
 
-def _data(file: BinaryIO, digest: hashlib._Hash, size_bytes: int) -> bytearray:
+def _data(file: io.BufferedReader, digest: hashlib._Hash, size_bytes: int) -> bytearray:
     held_bytes = os.fstat(file.fileno()).st_size - file.tell()
     if held_bytes != size_bytes:
         raise Unsupported(f"it holds {held_bytes} bytes of numbers where {size_bytes} are expected")
@@ -147,7 +147,7 @@ def _data(file: BinaryIO, digest: hashlib._Hash, size_bytes: int) -> bytearray:
     view = memoryview(data)
     for start in range(0, size_bytes, READ_BYTES):
         part = view[start : start + READ_BYTES]
-        if file.readinto(part) != len(part):  # type: ignore[attr-defined]
+        if file.readinto(part) != len(part):
             raise Unsupported("it became shorter while it was read")
         digest.update(part)
     return data

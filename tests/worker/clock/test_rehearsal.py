@@ -23,7 +23,7 @@ import json, os, sys
 import torch
 from opbench.worker import rehearsal, system
 from opbench.worker.measure import measure_case
-rehearsal.rehearse("torch", 1)
+rehearsal.rehearse("torch")
 threads, before = system.thread_count(), set(sys.modules)
 request = json.loads(sys.argv[1])
 reader, writer = os.pipe()
@@ -49,7 +49,7 @@ def test_the_rehearsed_case_works() -> None:
 
 
 def test_a_framework_without_a_rehearsal_has_none() -> None:
-    rehearsal.rehearse("numpy", 1)
+    rehearsal.rehearse("numpy")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked here")

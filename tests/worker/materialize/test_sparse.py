@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import stats
 
 from opbench.worker.bijection import scattered
 from opbench.worker.errors import Unsupported
+from opbench.worker.layouts import require_memory
 from opbench.worker.measure import judged
 from opbench.worker.streams import Stream
 
@@ -180,6 +182,13 @@ def test_what_is_too_large_for_memory_is_out_of_memory(shape: list[int], fields:
     with pytest.raises((RuntimeError, MemoryError)) as caught:
         drawn(shape, **chosen)
     assert judged(caught.value)[0] == "out_of_memory"
+
+
+def test_more_than_this_machine_has_is_refused_before_any_of_it_is_taken() -> None:
+    physical_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with pytest.raises(MemoryError, match="out of memory"):
+        require_memory(5 * physical_bytes, (5 * physical_bytes,))
+    require_memory(physical_bytes, (physical_bytes,))
 
 
 def test_a_huge_matrix_of_few_entries_is_built() -> None:

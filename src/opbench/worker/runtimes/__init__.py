@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from opbench.worker.errors import Unsupported
 from opbench.worker.runtimes.prepared import Prepared
@@ -24,5 +24,4 @@ def runtime_for(name: str) -> Runtime:
     """The runtime of this name."""
     if name not in MODULES:
         raise Unsupported(f"there is no runtime {name!r}; there is {', '.join(sorted(MODULES))}")
-    runtime: Any = import_module(MODULES[name])
-    return runtime  # type: ignore[no-any-return]
+    return cast(Runtime, import_module(MODULES[name]))

@@ -7,6 +7,8 @@ from typing import Any
 
 # What a tensor takes beside its numbers: the objects that describe it, in Python and below.
 TENSOR_BYTES = 1 << 10
+# What tensors without memory of their own (sparse ones, some subclasses) raise when they are asked for it.
+NO_MEMORY = (NotImplementedError, RuntimeError)
 
 
 class Operands:
@@ -164,7 +166,7 @@ def _memory_key(tensor: Any) -> tuple[str, int]:
         return "object", id(tensor)
     try:
         address = int(tensor.untyped_storage().data_ptr())
-    except (NotImplementedError, RuntimeError):  # sparse, or a subclass without memory of its own
+    except NO_MEMORY:
         address = 0
     return ("memory", address) if address else ("object", id(tensor))
 
@@ -172,7 +174,7 @@ def _memory_key(tensor: Any) -> tuple[str, int]:
 def _storage_bytes(tensor: Any) -> int:
     try:
         return int(tensor.untyped_storage().nbytes())
-    except (NotImplementedError, RuntimeError):
+    except NO_MEMORY:
         return int(tensor.numel() * tensor.element_size())
 
 
@@ -194,5 +196,5 @@ def _description(values: Any) -> list[tuple[Any, ...]]:
 def _view_of(tensor: Any) -> tuple[Any, ...]:
     try:
         return tensor.stride(), tensor.storage_offset(), tensor.untyped_storage().nbytes()
-    except (NotImplementedError, RuntimeError):
+    except NO_MEMORY:
         return ()
