@@ -168,7 +168,8 @@ class Worker:
                 if ending.signal
                 else f"ended with exit code {ending.code}"
             )
-            raise WorkerError(f"the worker {how}: {(stderr or stdout).strip()[-2000:]}") from None
+            said = (stderr or stdout).strip()[-2000:] or "it said nothing"
+            raise WorkerError(f"the worker {how}: {said}") from None
         error = hello.get("error")
         if error is None and hello.get("protocol") != protocol.PROTOCOL_VERSION:
             error = (
