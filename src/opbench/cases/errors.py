@@ -14,6 +14,10 @@ class UsageError(OpbenchError):
     """The request itself is wrong (a flag, a name, a combination): exit code 2."""
 
 
+class ArgumentError(UsageError, ValueError):
+    """An argument of a Python call is wrong, and the message names it."""
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One thing wrong with a document."""
