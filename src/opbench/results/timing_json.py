@@ -1,0 +1,103 @@
+"""Measurements of a Timer as JSON and back. No pickle: a file from elsewhere is data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+from opbench.cases.errors import ArgumentError
+from opbench.results import records
+from opbench.results.encoding import RecordError, decode, encode, parse
+from opbench.results.records import Caution
+from opbench.results.task import TaskSpec
+from opbench.results.timing import Measurement, Source
+
+VERSION = 1
+KIND = "opbench.timing"
+
+
+class _Task(msgspec.Struct, forbid_unknown_fields=True):
+    stmt: str
+    setup: str
+    global_setup: str = ""
+    label: str | None = None
+    sub_label: str | None = None
+    description: str | None = None
+    env: str | None = None
+    num_threads: int = 1
+    language: str = "python"
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    kind: str
+    version: int
+    task_spec: _Task
+    number_per_run: int
+    raw_times: list[float]
+    metadata: dict[str, Any] | None = None
+    source: Source = ""
+    disturbed_times: list[float] = []
+    cautions: tuple[Caution, ...] = ()
+    baseline_s: float = 0.0
+    row: dict[str, Any] | None = None
+
+
+def to_json(measurement: Measurement) -> str:
+    """The measurement as one line of JSON, without loss."""
+    document = {
+        "kind": KIND,
+        "version": VERSION,
+        "task_spec": asdict(measurement.task_spec),
+        "number_per_run": measurement.number_per_run,
+        "raw_times": measurement.raw_times,
+        "metadata": measurement.metadata,
+        "source": measurement.source,
+        "disturbed_times": measurement.disturbed_times,
+        "cautions": [msgspec.to_builtins(caution) for caution in measurement.cautions],
+        "baseline_s": measurement.baseline_s,
+        "row": json.loads(encode(measurement.row)) if measurement.row is not None else None,
+    }
+    try:
+        text = json.dumps(document, allow_nan=False)
+        same = json.loads(text)["metadata"] == measurement.metadata
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"metadata cannot be written as JSON: {error}") from None
+    if not same:
+        raise ArgumentError(
+            "metadata would not come back from JSON as it is: it may hold texts, numbers, true, false, None, "
+            "lists, and dicts with texts for keys"
+        )
+    return text
+
+
+def from_json(text: str) -> Measurement:
+    """The measurement that `to_json` made this text from."""
+    try:
+        document = parse(text)
+    except RecordError as error:
+        raise ArgumentError(f"text {error}") from None
+    if document.get("kind") != KIND:
+        raise ArgumentError(
+            f"text must be a measurement with the kind {KIND!r}, not {document.get('kind')!r}"
+        )
+    if document.get("version") != VERSION:
+        raise ArgumentError(f"text has version {document.get('version')!r}; this opbench reads {VERSION}")
+    try:
+        read = msgspec.convert(document, _Document)
+        row = decode(json.dumps(read.row), records.Measurement) if read.row is not None else None
+    except (msgspec.ValidationError, RecordError) as error:
+        raise ArgumentError(f"text is no measurement: {error}") from None
+    return Measurement(
+        read.number_per_run,
+        read.raw_times,
+        TaskSpec(**msgspec.structs.asdict(read.task_spec)),
+        read.metadata,
+        source=read.source,
+        disturbed_times=read.disturbed_times,
+        cautions=read.cautions,
+        baseline_s=read.baseline_s,
+        row=row,
+    )
