@@ -50,13 +50,41 @@ def compiled(
     With marks, `mark` is called before and after each call (with the time, for "clock"), and `between`,
     if given, in front of that.
     """
-    code = _code_of(body, marks, between is not None)
+    return maker(body, clock, marks=marks, mark=mark, between=between)()
+
+
+def maker(
+    body: Body,
+    clock: Callable[[], int],
+    *,
+    marks: Marks = "none",
+    mark: Callable[..., Any] | None = None,
+    between: Callable[[], Any] | None = None,
+) -> Callable[[], Loop]:
+    """What `compiled` gives, again and again: compiled once, set up each time."""
     namespace: dict[str, Any] = {} if body.globals is None else body.globals
+    code = _code_of(body, marks, between is not None)
+    block = _function(code, namespace)
+    names = body.names
+    if body.globals is not None:
+        # A name that the code binds is local to the loop; the global of that name is what it starts from.
+        local = {*block.__code__.co_varnames, *block.__code__.co_cellvars}.difference(names)
+        shadowed = {name: namespace[name] for name in sorted(local) if name in namespace}
+        if shadowed:
+            names = {**names, **shadowed}
+            block = _function(_compile(body, tuple(names), marks, between is not None), namespace)
+
+    def start() -> Loop:
+        loop: Loop = block(clock, mark, between, **names)
+        next(loop)
+        return loop
+
+    return start
+
+
+def _function(code: CodeType, namespace: dict[str, Any]) -> Any:
     exec(code, namespace)
-    block = namespace.pop("_opbench_block")
-    loop: Loop = block(clock, mark, between, **body.names)
-    next(loop)
-    return loop
+    return namespace.pop("_opbench_block")
 
 
 def empty(body: Body) -> Body:

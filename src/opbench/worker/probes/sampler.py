@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from opbench.worker.probes.interference import Usage, UsageReader, flag_bits, lost_ns, steal_ns
-from opbench.worker.probes.loop import Loop, compiled, empty
+from opbench.worker.probes.loop import Loop, compiled, empty, maker
 from opbench.worker.probes.timer import Timer, host_timer
 from opbench.worker.runtimes.prepared import Body, Prepared
 
@@ -71,9 +71,10 @@ class Sampler:
         self._events = self.marked and device.asynchronous
         self._spare: list[tuple[Any, Any, Any]] = []
         self._pair = device.event_pair() if device.asynchronous and plan["mode"] == "continuous" else None
-        self._real = self._loop(prepared.body)
+        self._renew = self._maker(prepared.body)
+        self._real = self._renew()
         self._plain = compiled(prepared.body, clock.now) if self.marked else self._real
-        self._empty = self._loop(empty(prepared.body))
+        self._empty = self._maker(empty(prepared.body))()
 
     @property
     def most_calls(self) -> int | None:
@@ -89,16 +90,23 @@ class Sampler:
             return "device events"
         return "synchronised host clock" if self._device.asynchronous else "host clock"
 
-    def _loop(self, body: Body) -> Loop:
+    def _maker(self, body: Body) -> Callable[[], Loop]:
         if not self.marked:
-            return compiled(body, self.clock.now)
+            return maker(body, self.clock.now)
         between = self._device.flush_cache if self._flush else None
         if self._events:
-            return compiled(body, self.clock.now, marks="device", mark=self._mark, between=between)
-        return compiled(body, self.clock.now, marks="clock", mark=self._stamps.append, between=between)
+            return maker(body, self.clock.now, marks="device", mark=self._mark, between=between)
+        return maker(body, self.clock.now, marks="clock", mark=self._stamps.append, between=between)
 
     def _mark(self) -> None:
         self._stamps.pop()()
+
+    def renew(self) -> None:
+        """Let the set-up of a snippet run again, in front of the next block."""
+        self._real.close()
+        self._real = self._renew()
+        if not self.marked:
+            self._plain = self._real
 
     def warm(self, calls: int) -> float:
         """Run a block for warming up; give its time in ns."""

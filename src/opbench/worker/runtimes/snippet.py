@@ -28,26 +28,33 @@ def prepare(case: Mapping[str, Any]) -> Prepared:
     import torch
 
     namespace: dict[str, Any] = {"__builtins__": builtins, "__name__": "__snippet__", "torch": torch}
-    setup, statements = (_parsed(case.get(part, ""), part) for part in ("setup", "stmt"))
     global_setup = _parsed(case.get("global_setup", ""), "global_setup")
     _remember("<global_setup>", case.get("global_setup", ""))
+    body = body_of_snippet(case["stmt"], case.get("setup", ""), namespace)
     if global_setup.body:
         exec(compile(global_setup, "<global_setup>", "exec", dont_inherit=True), namespace)
+    return Prepared(body=body, once=Once(body))
 
-    setup_lines = case.get("setup", "").count("\n") + 1
+
+def body_of_snippet(stmt: str, setup: str, namespace: dict[str, Any], filename: str = FILENAME) -> Body:
+    """The loop's body from source, with the names that it sees. What it cannot be raises a SyntaxError.
+
+    Tracebacks call it by its file name, so a process that has several snippets gives each its own.
+    """
+    parsed_setup, statements = _parsed(setup, "setup"), _parsed(stmt, "stmt")
+    setup_lines = setup.count("\n") + 1
     ast.increment_lineno(statements, setup_lines)
-    _remember(FILENAME, case.get("setup", "") + "\n" + case["stmt"])
+    _remember(filename, setup + "\n" + stmt)
     namespace[SETUP_LINES] = setup_lines
-    body = Body(
+    return Body(
         statements=tuple(statements.body) or (ast.Pass(),),
-        setup=tuple(setup.body),
+        setup=tuple(parsed_setup.body),
         globals=namespace,
-        filename=FILENAME,
+        filename=filename,
     )
-    return Prepared(body=body, once=_Once(body))
 
 
-class _Once:
+class Once:
     """Runs the statement once; the set-up runs before the first time."""
 
     def __init__(self, body: Body) -> None:
