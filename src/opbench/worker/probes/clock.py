@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any
 
@@ -11,7 +11,7 @@ from opbench.worker.probes.calibrate import WarmUp, target_ns, warm_up
 from opbench.worker.probes.cautions import cautions
 from opbench.worker.probes.estimate import median
 from opbench.worker.probes.interference import STEAL_WINDOW_NS
-from opbench.worker.probes.sampler import Clock, Sampler, host_clock
+from opbench.worker.probes.sampler import Block, Clock, Sampler, host_clock
 from opbench.worker.probes.samples import Samples
 from opbench.worker.probes.stopping import reason_to_stop, unmet
 from opbench.worker.runtimes.prepared import Prepared
@@ -99,6 +99,29 @@ def _warm_up(plan: Mapping[str, Any], sampler: Sampler, first_s: float | None) -
 
 def _sample(plan: Mapping[str, Any], sampler: Sampler, samples: Samples, calls: int) -> tuple[str, str]:
     """Take samples until a rule says to stop; give the rule and the condition that was not met."""
+    progress = samples.progress(0.0)
+
+    def stop(elapsed_s: float) -> str:
+        nonlocal progress
+        progress = samples.progress(elapsed_s)
+        return reason_to_stop(plan, progress)
+
+    stopped = take(plan, sampler, samples, calls, stop)
+    return stopped, "" if stopped == "precision" else unmet(plan, progress)
+
+
+def take(
+    plan: Mapping[str, Any],
+    sampler: Sampler,
+    samples: Samples,
+    calls: int,
+    stop: Callable[[float], str],
+    heard: Callable[[Block], None] | None = None,
+) -> str:
+    """Take samples until `stop`, asked with the seconds since the first, gives a reason; return that.
+
+    `heard` is told of each block as soon as it is timed.
+    """
     clock = sampler.clock
     for _ in range(ceil(LOOPS_TO_SETTLE / calls) if plan["baseline"] else 0):
         sampler.baseline(calls)
@@ -112,17 +135,19 @@ def _sample(plan: Mapping[str, Any], sampler: Sampler, samples: Samples, calls: 
             if stolen > before:
                 samples.mark_stolen(window_first)
             window_start, window_first = now, len(samples.times)
-        progress = samples.progress((now - start) / 1e9)
-        stopped = reason_to_stop(plan, progress)
+        stopped = stop((now - start) / 1e9)
         if stopped:
             break
         if plan["baseline"] and baseline_is_due(samples):
             samples.add_baseline(sampler.baseline(calls))
         most = (plan["samples"] or plan["max_samples"]) - len(samples.times)
-        samples.add(sampler.sample(max(1, min(calls, most)) if sampler.marked else calls))
+        block = sampler.sample(max(1, min(calls, most)) if sampler.marked else calls)
+        samples.add(block)
+        if heard is not None:
+            heard(block)
     if clock.steal() > stolen:
         samples.mark_stolen(window_first)
-    return stopped, "" if stopped == "precision" else unmet(plan, progress)
+    return stopped
 
 
 def baseline_is_due(samples: Samples) -> bool:

@@ -98,18 +98,19 @@ class Sampler:
             return maker(body, self.clock.now, marks="device", mark=self._mark, between=between)
         return maker(body, self.clock.now, marks="clock", mark=self._stamps.append, between=between)
 
-    def _mark(self) -> None:
-        self._stamps.pop()()
-
-    def renew(self) -> None:
-        """Let the set-up of a snippet run again, in front of the next block."""
+    def _set_up_again(self) -> None:
         self._real.close()
         self._real = self._renew()
         if not self.marked:
             self._plain = self._real
 
+    def _mark(self) -> None:
+        self._stamps.pop()()
+
     def warm(self, calls: int) -> float:
         """Run a block for warming up; give its time in ns."""
+        if self._prepared.renews:
+            self._set_up_again()
         self._device.synchronize()
         operands = self._operands(calls)
         start = self.clock.now()
@@ -121,6 +122,8 @@ class Sampler:
 
     def sample(self, calls: int) -> Block:
         """Time a block of calls."""
+        if self._prepared.renews:
+            self._set_up_again()
         return self._block(self._real, calls)
 
     def baseline(self, calls: int) -> Block:

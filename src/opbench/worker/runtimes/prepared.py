@@ -67,6 +67,8 @@ class Prepared:
     first_call_s: float | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     on_close: Callable[[], None] | None = None
+    # Whether the set-up of a snippet runs in front of every block, not once.
+    renews: bool = False
     # What is called, as it was resolved, and the same case in eager mode. None: this one is eager.
     operator: Any = None
     reference: Callable[[], Prepared] | None = None

@@ -62,6 +62,7 @@ class Once:
         self._loop: Any = None
 
     def __call__(self) -> None:
+        """Run it."""
         from opbench.worker.probes.loop import compiled
 
         if self._loop is None:
