@@ -15,6 +15,7 @@ from opbench.worker.devices import Device, device_for
 from opbench.worker.errors import Unsupported
 from opbench.worker.hints import with_hint
 from opbench.worker.probes import caution
+from opbench.worker.probes.sampler import Clock
 from opbench.worker.runtimes import runtime_for
 from opbench.worker.runtimes.cuda_graph import captured
 from opbench.worker.runtimes.prepared import Prepared
@@ -90,7 +91,7 @@ def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, 
         try:
             timed = captured(prepared, device) if plan["cuda_graph"] else prepared
             before = versions(*prepared.arguments)
-            _probe(timed, prepared, plan, device, reply)
+            probe(timed, prepared, plan, device, reply)
             if operator is not None and not operator.name.startswith("torch."):
                 reply["warnings"] += _written(before, versions(*prepared.arguments))
         finally:
@@ -137,20 +138,26 @@ def _cpus() -> Sequence[int]:
     return range(os.cpu_count() or 1)
 
 
-def _probe(
-    timed: Prepared, call: Prepared, plan: Mapping[str, Any], device: Device, reply: dict[str, Any]
+def probe(
+    timed: Prepared,
+    call: Prepared,
+    plan: Mapping[str, Any],
+    device: Device,
+    reply: dict[str, Any],
+    clock_of_its_own: Clock | None = None,
 ) -> None:
+    """Run the probes that the plan asks for, and put what they find into the reply."""
     from opbench.worker.probes import clock
 
-    metrics, warnings = clock.measure(timed, plan, device)
+    metrics, warnings = clock.measure(timed, plan, device, clock_of_its_own)
     reply["metrics"] += metrics
     reply["warnings"] += warnings
     for field in (*OF_THE_CALL, *OF_WHAT_WAS_TIMED):
         if not plan[field]:
             continue
         try:
-            probe = import_module(f"opbench.worker.probes.{field}")
-            metrics, warnings = probe.measure(call if field in OF_THE_CALL else timed, plan, device)
+            module = import_module(f"opbench.worker.probes.{field}")
+            metrics, warnings = module.measure(call if field in OF_THE_CALL else timed, plan, device)
         except Exception as error:
             # The time is good; what could not be learnt beside it is no reason to lose it.
             reply["warnings"].append(caution(f"{field}_unknown", judged(error, snippet=True)[1]))
