@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from opbench.lazy import offer
 
 if TYPE_CHECKING:
     from opbench.cases.builders import call, snippet, tensor
@@ -11,21 +12,47 @@ if TYPE_CHECKING:
     from opbench.cases.model import Case, Suite, suite_of
     from opbench.cases.plan import Plan, preset
     from opbench.execution.api import run
+    from opbench.execution.statement import CopyIfCallgrind, Language
+    from opbench.execution.timer import Timer
+    from opbench.reports.compare import Compare
+    from opbench.results.callgrind_stats import CallgrindStats
+    from opbench.results.function_counts import FunctionCount, FunctionCounts
     from opbench.results.records import Measurement
     from opbench.results.store import Store
+    from opbench.results.task import TaskSpec
     from opbench.sources import open_sources
+    from opbench.sources.fuzzing import (
+        FuzzedParameter,
+        FuzzedSparseTensor,
+        FuzzedTensor,
+        Fuzzer,
+        ParameterAlias,
+    )
     from opbench.sources.suite_file import open_suite
     from opbench.worker.registry import operator
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CallgrindStats",
     "Case",
+    "Compare",
+    "CopyIfCallgrind",
     "DocumentError",
+    "FunctionCount",
+    "FunctionCounts",
+    "FuzzedParameter",
+    "FuzzedSparseTensor",
+    "FuzzedTensor",
+    "Fuzzer",
+    "Language",
     "Measurement",
+    "ParameterAlias",
     "Plan",
     "Store",
     "Suite",
+    "TaskSpec",
+    "Timer",
     "UsageError",
     "__version__",
     "call",
@@ -42,12 +69,25 @@ __all__ = [
 # Where each name is. Nothing is imported before it is asked for: a worker loads this file in environments
 # that have nothing of what the client needs, and `opbench --help` is to be quick.
 _HOMES = {
+    "CallgrindStats": "opbench.results.callgrind_stats",
     "Case": "opbench.cases.model",
+    "Compare": "opbench.reports.compare",
+    "CopyIfCallgrind": "opbench.execution.statement",
     "DocumentError": "opbench.cases.errors",
+    "FunctionCount": "opbench.results.function_counts",
+    "FunctionCounts": "opbench.results.function_counts",
+    "FuzzedParameter": "opbench.sources.fuzzing",
+    "FuzzedSparseTensor": "opbench.sources.fuzzing",
+    "FuzzedTensor": "opbench.sources.fuzzing",
+    "Fuzzer": "opbench.sources.fuzzing",
+    "Language": "opbench.execution.statement",
     "Measurement": "opbench.results.records",
+    "ParameterAlias": "opbench.sources.fuzzing",
     "Plan": "opbench.cases.plan",
     "Store": "opbench.results.store",
     "Suite": "opbench.cases.model",
+    "TaskSpec": "opbench.results.task",
+    "Timer": "opbench.execution.timer",
     "UsageError": "opbench.cases.errors",
     "call": "opbench.cases.builders",
     "open_sources": "opbench.sources",
@@ -61,14 +101,4 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'opbench' has no attribute {name!r}")
-    found = getattr(importlib.import_module(home), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = offer(__name__, _HOMES, globals())
