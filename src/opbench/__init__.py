@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from opbench.reports.compare import Compare
     from opbench.results.callgrind_stats import CallgrindStats
     from opbench.results.function_counts import FunctionCount, FunctionCounts
-    from opbench.results.records import Measurement
+    from opbench.results.records import Row
     from opbench.results.store import Store
     from opbench.results.task import TaskSpec
+    from opbench.results.timing import Measurement
     from opbench.sources import open_sources
     from opbench.sources.fuzzing import (
         FuzzedParameter,
@@ -49,6 +50,7 @@ __all__ = [
     "Measurement",
     "ParameterAlias",
     "Plan",
+    "Row",
     "Store",
     "Suite",
     "TaskSpec",
@@ -81,9 +83,10 @@ _HOMES = {
     "FuzzedTensor": "opbench.sources.fuzzing",
     "Fuzzer": "opbench.sources.fuzzing",
     "Language": "opbench.execution.statement",
-    "Measurement": "opbench.results.records",
+    "Measurement": "opbench.results.timing",
     "ParameterAlias": "opbench.sources.fuzzing",
     "Plan": "opbench.cases.plan",
+    "Row": "opbench.results.records",
     "Store": "opbench.results.store",
     "Suite": "opbench.cases.model",
     "TaskSpec": "opbench.results.task",

@@ -20,7 +20,7 @@ from opbench.execution.options import Isolation
 from opbench.execution.statement import Language, Statement
 from opbench.execution.station import now
 from opbench.execution.thread_pools import set_torch_threads
-from opbench.results.records import Measurement as Row
+from opbench.results.records import Row
 
 _PRIVATE = ("__builtins__", "__name__", "torch")
 

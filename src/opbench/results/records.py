@@ -97,6 +97,10 @@ class Measurement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         return next((metric for metric in self.metrics if metric.tag == tag), None)
 
 
+# What it is called where a Timer's `Measurement`, the times of one task, is about as well.
+Row: TypeAlias = Measurement
+
+
 class Environment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Fingerprint of where a worker ran. `facts` is nested plain data; `fingerprint` is its hash."""
 

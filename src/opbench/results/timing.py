@@ -10,8 +10,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from opbench.cases.errors import ArgumentError
-from opbench.results import records
-from opbench.results.records import Caution, Interval
+from opbench.results.records import Caution, Interval, Row
 from opbench.results.task import TaskSpec
 from opbench.results.units import magnitude
 from opbench.worker.probes.estimate import median, median_interval, quantile
@@ -51,7 +50,7 @@ class Measurement:
     # What an empty loop costs per call, where that was subtracted.
     baseline_s: float = field(default=0.0, kw_only=True)
     # Everything else that was measured, as `opbench run` would keep it.
-    row: records.Measurement | None = field(default=None, kw_only=True)
+    row: Row | None = field(default=None, kw_only=True)
 
     if TYPE_CHECKING:
         stmt: str = ""
@@ -238,7 +237,7 @@ class Measurement:
         return from_torch(measurement)
 
     @staticmethod
-    def from_row(row: records.Measurement, task_spec: TaskSpec) -> Measurement:
+    def from_row(row: Row, task_spec: TaskSpec) -> Measurement:
         """The times of a row that was measured, as those of this task."""
         time = row.metric("time")
         if row.status != "ok" or time is None or not time.samples:

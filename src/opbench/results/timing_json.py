@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from opbench.cases.errors import ArgumentError
-from opbench.results import records
 from opbench.results.encoding import RecordError, decode, encode, parse
-from opbench.results.records import Caution
+from opbench.results.records import Caution, Row
 from opbench.results.task import TaskSpec
 from opbench.results.timing import Measurement, Source
 
@@ -87,7 +86,7 @@ def from_json(text: str) -> Measurement:
         raise ArgumentError(f"text has version {document.get('version')!r}; this opbench reads {VERSION}")
     try:
         read = msgspec.convert(document, _Document)
-        row = decode(json.dumps(read.row), records.Measurement) if read.row is not None else None
+        row = decode(json.dumps(read.row), Row) if read.row is not None else None
     except (msgspec.ValidationError, RecordError) as error:
         raise ArgumentError(f"text is no measurement: {error}") from None
     return Measurement(
