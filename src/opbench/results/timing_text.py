@@ -21,9 +21,7 @@ _LEAST_FOR_PICTURE = 8
 
 def described(measurement: Measurement, heading: str) -> str:
     """What a person wants to see of a measurement, below a heading."""
-    return "\n".join(
-        line.rstrip() for part in (heading, *_parts(measurement)) for line in part.splitlines() or [""]
-    )
+    return "\n".join((heading, *_parts(measurement)))
 
 
 def _parts(measurement: Measurement) -> Iterator[str]:

@@ -28,7 +28,9 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    low, high, weight = ordered[below], ordered[above], place - below
+    # From the nearer end, so that rounding never carries it past a neighbour.
+    return low + (high - low) * weight if weight < 0.5 else high - (high - low) * (1 - weight)
 
 
 def spread(ordered: Sequence[float]) -> float:
