@@ -12,7 +12,7 @@ def caution(code: str, message: str) -> dict[str, str]:
 
 def make_ready(prepared: Any) -> None:
     """Bring a prepared case to where its next call is one like all others, with its operands restored."""
-    if prepared.body.setup:
+    if prepared.body.setup or prepared.body.native is not None:
         # A snippet's set-up runs in front of its first statement, and is not to be counted.
         prepared.once()
     if prepared.pool is not None:

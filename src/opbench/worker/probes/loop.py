@@ -8,7 +8,8 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, Literal, TypeAlias
 
-from opbench.worker.runtimes.prepared import Body
+from opbench.worker.errors import Unsupported
+from opbench.worker.runtimes.prepared import Body, Native
 
 # Send it the operands of each call (or `repeat(None, n)`), and it answers how long the block took, in ns.
 Loop: TypeAlias = Generator[int, Iterable[Any], None]
@@ -62,6 +63,8 @@ def maker(
     between: Callable[[], Any] | None = None,
 ) -> Callable[[], Loop]:
     """What `compiled` gives, again and again: compiled once, set up each time."""
+    if body.native is not None:
+        return _native_maker(body.native, marks)
     namespace: dict[str, Any] = {} if body.globals is None else body.globals
     code = _code_of(body, marks, between is not None)
     block = _function(code, namespace)
@@ -82,6 +85,20 @@ def maker(
     return start
 
 
+def _native_maker(native: Native, marks: Marks) -> Callable[[], Loop]:
+    if marks != "none":
+        raise Unsupported(
+            "single calls of a C++ statement are not timed: choose another mode than continuous_events"
+        )
+
+    def start() -> Loop:
+        loop = native.loop()
+        next(loop)
+        return loop
+
+    return start
+
+
 def _function(code: CodeType, namespace: dict[str, Any]) -> Any:
     exec(code, namespace)
     return namespace.pop("_opbench_block")
@@ -89,6 +106,8 @@ def _function(code: CodeType, namespace: dict[str, Any]) -> Any:
 
 def empty(body: Body) -> Body:
     """The same loop around nothing."""
+    if body.native is not None:
+        return Body(native=body.native.empty)
     return Body("pass", fresh=body.fresh)
 
 

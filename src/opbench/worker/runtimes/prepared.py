@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+
+class Native(Protocol):
+    """A loop in machine code, which reads the clock itself."""
+
+    @property
+    def empty(self) -> Native:
+        """The same loop around nothing."""
+
+    def loop(self) -> Generator[int, Iterable[Any], None]:
+        """Run the set-up; then answer operands with how long so many calls took, in ns."""
 
 
 @dataclass(frozen=True)
@@ -13,7 +24,8 @@ class Body:
     """One call, and the objects that its names stand for: `source`, or the `statements` of a snippet.
 
     `fresh` are the names that the loop binds anew for each call, from the pool. A snippet has `setup`
-    statements too, which run once in front of the loop, and `globals`.
+    statements too, which run once in front of the loop, and `globals`. What is compiled already is `native`,
+    and nothing else.
     """
 
     source: str = ""
@@ -23,6 +35,7 @@ class Body:
     setup: tuple[ast.stmt, ...] = ()
     globals: dict[str, Any] | None = None
     filename: str = "<opbench loop>"
+    native: Native | None = None
 
 
 class Pool(Protocol):

@@ -21,10 +21,12 @@ SETUP_LINES = "__opbench_setup_lines__"
 
 def prepare(case: Mapping[str, Any]) -> Prepared:
     """Compile a snippet; its global set-up runs now, its set-up once in front of every loop."""
-    if case.get("language", "python") != "python":
-        raise Unsupported("C++ snippets are not available yet")
     if case.get("direction", "forward") != "forward":
         raise Unsupported("a snippet has no backward of its own: write it into the statement")
+    if case.get("language", "python") != "python":
+        from opbench.worker.runtimes import cpp
+
+        return cpp.prepare(case)
     import torch
 
     namespace: dict[str, Any] = {"__builtins__": builtins, "__name__": "__snippet__", "torch": torch}
