@@ -30,7 +30,7 @@ EPILOG = """examples:
 def add_arguments(parser: Parser) -> None:
     """The arguments of `opbench list`."""
     parser.epilog = EPILOG
-    parser.usage = "opbench list [SUITE... | --op NAME VALUE... | --stmt CODE ...]  [flags]"
+    parser.usage = "opbench list [SUITE... | --op NAME VALUE... | --fuzz NAME | --stmt CODE ...]  [flags]"
     add_work_flags(parser)
     add_choice_flags(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object for each case or suite")

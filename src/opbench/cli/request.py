@@ -25,6 +25,9 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     kwargs: tuple[str, ...] = ()
     build_args: tuple[str, ...] = ()
     build_kwargs: tuple[str, ...] = ()
+    fuzz: str = ""
+    n: int | None = None
+    fuzzer: str = ""
     stmt: str = ""
     setup: str = ""
     global_setup: str = ""
@@ -70,7 +73,9 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         )
 
 
-WORK = ("suites", "op", "stmt")
+WORK = ("suites", "op", "fuzz", "stmt")
+# What says more about one of them, and goes with it.
+_OF_WORK = ("args", "kwargs", "n", "fuzzer")
 
 
 def request_from(arguments: argparse.Namespace, resumed: Run | None = None) -> Request:
@@ -99,7 +104,7 @@ def request_from(arguments: argparse.Namespace, resumed: Run | None = None) -> R
         base = dict(resumed.request)
         if any(name in given for name in WORK):
             # Another way of saying what to measure takes the place of the first one whole.
-            base = {name: value for name, value in base.items() if name not in (*WORK, "args", "kwargs")}
+            base = {name: value for name, value in base.items() if name not in (*WORK, *_OF_WORK)}
     try:
         request = msgspec.convert(base | given, Request)
     except msgspec.ValidationError as error:
@@ -113,20 +118,26 @@ def _checked(request: Request) -> Request:
     ways = [
         name
         for name, there in zip(
-            ("SUITE", "--op", "--stmt"), (getattr(request, name) for name in WORK), strict=True
+            ("SUITE", "--op", "--fuzz", "--stmt"), (getattr(request, name) for name in WORK), strict=True
         )
         if there
     ]
     if not ways:
-        raise UsageError("say what to measure: a suite (opbench list names some), --op NAME or --stmt CODE")
+        raise UsageError(
+            "say what to measure: a suite (opbench list names some), --op NAME, --fuzz NAME or --stmt CODE"
+        )
     if len(ways) > 1:
         raise UsageError(f"{' and '.join(ways)} exclude each other")
     if not request.op and (request.args or request.kwargs or request.build_args or request.build_kwargs):
         raise UsageError("--arg, --kwarg, --build-arg and --build-kwarg belong to --op")
+    if not request.fuzz and (request.n is not None or request.fuzzer):
+        raise UsageError("--n and --fuzzer belong to --fuzz")
     if not request.stmt and (request.setup or request.global_setup or request.language != "python"):
         raise UsageError("--setup, --global-setup and --language belong to --stmt")
     if request.suites and (request.directions or request.label):
-        raise UsageError("--direction and --label belong to --op and --stmt; in a suite choose with --filter")
+        raise UsageError(
+            "--direction and --label belong to --op, --fuzz and --stmt; in a suite choose with --filter"
+        )
     return request
 
 

@@ -38,6 +38,7 @@ EPILOG = """examples:
   opbench run quick                                          a built-in suite (opbench list names all)
   opbench run suite.json --plan rigorous --filter 'torch.nn.*'
   opbench run --op torch.mm 'float32[64,64]' 'float32[64,64]' --direction backward
+  opbench run --fuzz torch.add --n 100 --seed 0              random inputs, the same ones for the same seed
   opbench run --stmt 'x + 1' --setup 'import torch; x = torch.ones(8)'
   opbench run suite.json --env main=/path/to/venv --env mine='. ../mine/bin/activate'
   opbench run --resume last                                  what an interrupted run has not done
@@ -49,7 +50,9 @@ exit codes: 0 all measured; 1 some were not; 2 wrong usage; 130 interrupted, wit
 def add_arguments(parser: Parser) -> None:
     """The arguments of `opbench run`."""
     parser.epilog = EPILOG
-    parser.usage = "opbench run SUITE... | --op NAME VALUE... | --stmt CODE ... | --resume RUN  [flags]"
+    parser.usage = (
+        "opbench run SUITE... | --op NAME VALUE... | --fuzz NAME | --stmt CODE ... | --resume RUN  [flags]"
+    )
     add_work_flags(parser)
     add_choice_flags(parser)
     add_plan_flags(parser)

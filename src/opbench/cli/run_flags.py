@@ -48,6 +48,8 @@ def add_work_flags(parser: Parser) -> None:
         metavar="NAME=VALUE",
         help="a keyword of the constructor",
     )
+    group.add_argument("--fuzz", metavar="NAME", help="random inputs of an operator, as many as --n says")
+    add_fuzz_flags(group)
     group.add_argument("--stmt", metavar="CODE", help="a statement to measure")
     group.add_argument("--setup", metavar="CODE", help="code that runs once before it")
     group.add_argument("--global-setup", metavar="CODE", help="code that the setup builds on")
@@ -72,6 +74,16 @@ def add_work_flags(parser: Parser) -> None:
     changes.add_argument("--dtype", metavar="NAME", help="dtype for all floating-point tensors")
     changes.add_argument("--runtime", metavar="NAME", help="how to run, as in eager")
     changes.add_argument("--seed", type=whole, metavar="N", help="what random inputs are drawn from")
+
+
+def add_fuzz_flags(parser: argparse._ActionsContainer) -> None:
+    """Add how many random inputs, and of which kind."""
+    parser.add_argument("--n", type=positive, metavar="N", help="so many random inputs (default: 100)")
+    parser.add_argument(
+        "--fuzzer",
+        metavar="FAMILY",
+        help="of this kind: unary, binary, reduction, ... (default: what the operator takes)",
+    )
 
 
 def add_choice_flags(parser: Parser) -> None:

@@ -16,13 +16,20 @@ from opbench.cli.request import Request
 from opbench.execution.registered_tags import with_registered_tags
 from opbench.sources import open_sources
 
+# Random inputs, where nobody says how many.
+USUAL_COUNT = 100
 _CHANGES = ("device", "num_threads", "runtime", "seed")
 
 
 def requested_suite(request: Request) -> Suite:
     """The suite of a request, every case changed as it asks for."""
     fields = {name: value for name in _CHANGES if (value := getattr(request, name)) not in (None, "")}
-    suite = change_suite(_original(request), fields, request.dtype)
+    dtype = request.dtype
+    if request.fuzz:
+        # They say what is drawn, and not what becomes of it.
+        fields.pop("seed", None)
+        dtype = ""
+    suite = change_suite(_original(request), fields, dtype)
     suite = with_registered_tags(suite, request.options(Plan()))
     if request.filter and not any(map(compile_filter(request.filter), suite)):
         raise UsageError(f"no case matches --filter {request.filter!r}; opbench list shows what there is")
@@ -32,6 +39,8 @@ def requested_suite(request: Request) -> Suite:
 def _original(request: Request) -> Suite:
     if request.op:
         return suite_of(request.label or request.op, _calls(request))
+    if request.fuzz:
+        return _fuzzed(request)
     if request.stmt:
         return suite_of(request.label or "statement", [_snippet(request)])
     return open_sources(request.suites, allow_snippets=request.allow_snippets)
@@ -56,6 +65,20 @@ def _calls(request: Request) -> Iterable[Case]:
             label=request.label,
             folder=".",
         )
+
+
+def _fuzzed(request: Request) -> Suite:
+    from opbench.sources.fuzzing import fuzzed_cases
+
+    return fuzzed_cases(
+        request.fuzz,
+        USUAL_COUNT if request.n is None else request.n,
+        request.seed or 0,
+        fuzzer=request.fuzzer or None,
+        dtype=request.dtype,
+        directions=request.directions or ("forward",),
+        label=request.label,
+    )
 
 
 def _snippet(request: Request) -> Case:

@@ -43,13 +43,14 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Family:
-    """Operators that take the same kind of inputs. `usual` is for those that the table does not know."""
+    """Operators that take the same kind of inputs, by their whole name or its last part. `usual` is for those
+    that the table does not know."""
 
     name: str
     what: str
     usual: Recipe
     operators: Mapping[str, Recipe] = field(default_factory=dict)
-    # Of dotted names, for those whose last part says too little.
+    # What their whole names begin with, where the last part says too little.
     namespaces: tuple[str, ...] = ()
 
 
@@ -114,6 +115,8 @@ _BINARY = Recipe(BinaryOpFuzzer, ("x", "y"))
 _REDUCED = Recipe(ReductionOpFuzzer, _reduced)
 _ALONG = Recipe(ReductionOpFuzzer, _along)
 _SPARSE = Recipe(SparseMatrixFuzzer, ("x", "w"))
+# For what torch does with this layout only.
+_COO = Recipe(lambda seed, dtype: SparseMatrixFuzzer(seed, dtype, layout="sparse_coo"), ("x",))
 _SPECTRAL = Recipe(lambda seed, dtype: SpectralOpFuzzer(seed=seed, dtype=dtype), ("x",))
 
 
@@ -173,13 +176,13 @@ FAMILIES: dict[str, Family] = {
             _REDUCED,
             _named(
                 _REDUCED,
-                "all amax amin aminmax any argmax argmin logsumexp mean median mode nanmean nanmedian"
+                "all amax amin any argmax argmin logsumexp mean median mode nanmean nanmedian"
                 " nansum prod std sum var",
             )
             | _named(
                 _ALONG, "argsort cummax cummin cumprod cumsum logcumsumexp log_softmax softmax softmin sort"
             )
-            | _named(Recipe(ReductionOpFuzzer, _normalized), "count_nonzero normalize"),
+            | _named(Recipe(ReductionOpFuzzer, _normalized), "aminmax count_nonzero normalize"),
         ),
         Family(
             "matmul",
@@ -213,6 +216,8 @@ FAMILIES: dict[str, Family] = {
             | _named(_rows(_from_rows("index", "source")), "index_add index_copy")
             | _named(_rows(_from_rows("places", "source")), "scatter scatter_add")
             | _named(_rows(("index", "x")), "embedding")
+            # The same by another name takes its arguments the other way round.
+            | _named(_rows(("x", "index")), "torch.embedding torch.ops.aten.embedding")
             | _named(_rows(("x", "index")), "take")
             | _named(_rows(("x", "mask")), "masked_select")
             | _named(_rows(_filled), "masked_fill")
@@ -229,8 +234,9 @@ FAMILIES: dict[str, Family] = {
             "sparse",
             "a sparse matrix, and a dense one",
             _SPARSE,
-            _named(_SPARSE, "mm smm")
-            | _named(Recipe(SparseMatrixFuzzer, ("x",)), "sum to_dense")
+            _named(_SPARSE, "mm")
+            | _named(Recipe(SparseMatrixFuzzer, ("x",)), "to_dense")
+            | _named(_COO, "sum")
             | _named(Recipe(SparseMatrixFuzzer, ("y", "x")), "sparse_mask"),
             ("torch.sparse.",),
         ),

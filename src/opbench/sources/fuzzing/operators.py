@@ -90,16 +90,13 @@ def fuzzed_cases(
 
 def family_of(op: str) -> str:
     """The family that an operator is in; ArgumentError when it is in none."""
-    name = canonical_operator(op) or op
+    name, base = canonical_operator(op) or op, _base(op)
     for family in FAMILIES.values():
         if any(name.startswith(namespace) for namespace in family.namespaces):
             return family.name
-    base = _base(op)
-    found = [
-        family.name for family in FAMILIES.values() if base in family.operators and not family.namespaces
-    ]
-    # `to_dense` and the like stand in no namespace of their own.
-    found += [family.name for family in FAMILIES.values() if base in family.operators and family.namespaces]
+    # `to_dense` and the like are of a family with a namespace, but stand outside of it.
+    in_order = sorted(FAMILIES.values(), key=lambda family: bool(family.namespaces))
+    found = [family.name for family in in_order if base in family.operators]
     if found:
         return found[0]
     families = ", ".join(f"{family.name} ({family.what})" for family in FAMILIES.values())
@@ -115,7 +112,8 @@ def _recipe(op: str, family: Any) -> Recipe:
         near = nearest(str(family), FAMILIES)
         hint = f"; did you mean {near}?" if near else ""
         raise ArgumentError(f"fuzzer has no family {family!r} (there are {', '.join(FAMILIES)}){hint}")
-    return FAMILIES[family].operators.get(_base(op), FAMILIES[family].usual)
+    known = FAMILIES[family].operators
+    return known.get(canonical_operator(op) or op) or known.get(_base(op)) or FAMILIES[family].usual
 
 
 def _base(op: str) -> str:

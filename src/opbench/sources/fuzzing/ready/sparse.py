@@ -11,6 +11,7 @@ from opbench.sources.fuzzing.sparse import FuzzedSparseTensor
 from opbench.sources.fuzzing.tensors import FuzzedTensor
 
 _DENSITIES = {0.1: 0.4, 0.05: 0.3, 0.01: 0.3}
+_LAYOUTS = {"sparse_coo": 0.35, "sparse_csr": 0.35, "sparse_csc": 0.15, "sparse_bsr": 0.15}
 _SPARSE_DIMENSIONS = {1: 0.4, 2: 0.4, 3: 0.2}
 _SIZES = tuple(part << bit for bit in range(2, 10) for part in (4, 5, 6))
 
@@ -42,12 +43,15 @@ class BinaryOpSparseFuzzer(Fuzzer):
 
 
 class SparseMatrixFuzzer(Fuzzer):
-    """A sparse matrix `x` in any layout and two dense ones: `w` to multiply it with, `y` of its own shape."""
+    """A sparse matrix `x` in any layout, or in the one that is named, and two dense ones: `w` to multiply it
+    with, `y` of its own shape."""
 
     BLOCK = 4
 
-    def __init__(self, seed: int | None, dtype: Any = "float32", cuda: bool = False) -> None:
-        layouts = {"sparse_coo": 0.35, "sparse_csr": 0.35, "sparse_csc": 0.15, "sparse_bsr": 0.15}
+    def __init__(
+        self, seed: int | None, dtype: Any = "float32", cuda: bool = False, *, layout: str | None = None
+    ) -> None:
+        layouts = {layout: 1.0} if layout else _LAYOUTS
         super().__init__(
             parameters=[
                 # Multiples of the block, so that every layout can have every size.
