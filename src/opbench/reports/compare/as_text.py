@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from opbench.reports.compare.sheet import Cell, Line, Sheet
 from opbench.reports.compare.tones import coloured
-from opbench.reports.text import printable
+from opbench.reports.text import printable, wrap
 
 _BETWEEN = "  |  "
 UNSPECIFIED = "(unspecified)"
@@ -30,7 +30,8 @@ def text_of(sheet: Sheet, *, as_torch: bool, width: int | None = None) -> str:
             title = f"{title} ({range_text})".strip()
         first += times
         blocks.append("\n".join(_lines(_cut(sheet, columns, title), measure, as_torch)))
-    ends = "".join(f"{note}\n" for note in (sheet.unit_line, *sheet.notes))
+    notes = (sheet.unit_line, *sheet.notes)
+    ends = "".join(f"{line}\n" for note in notes for line in (wrap(note, width) if width else [note]))
     return "\n\n".join(blocks) + f"\n\n{ends}"
 
 

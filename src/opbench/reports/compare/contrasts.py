@@ -8,11 +8,10 @@ confidence asked for (Bonferroni's rule).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from opbench.reports.compare.entries import Entry
 from opbench.reports.compare.grid import Grid, Row, one_line
 from opbench.results.timing import Measurement
 from opbench.results.units import ordered_unique
@@ -73,40 +72,60 @@ class Contrasts:
 
 def contrasts(tables: Sequence[Grid], baseline: Baseline, test: Test | None) -> Contrasts:
     """Every time that has a baseline beside it; with a test also a verdict for each."""
-    pairs = {
-        (table, row, column): (times, base)
+    groups = [
+        (table, group, base)
         for table, grid in enumerate(tables)
-        for row, column, times, base in _pairs(grid, baseline)
-    }
-    family = _family(tables, baseline, [times is not base for times, base in pairs.values()])
+        for group in _groups(grid, baseline.across)
+        if (base := _chosen(group, baseline)) is not None
+    ]
+    family = sum(_comparisons(len(group), baseline) for _, group, _ in groups)
     found = {}
-    for place, (times, base) in pairs.items():
-        ratio = _ratio(times.median, base.median)
-        if times is base:
-            found[place] = Contrast(ratio, is_baseline=True)
-        elif test is None:
-            found[place] = Contrast(ratio)
-        else:
-            found[place] = _tested(times, base, ratio, test, family)
+    for table, group, base in groups:
+        for one in group:
+            ratio = _ratio(one.times.median, base.median)
+            if one.times is base:
+                contrast = Contrast(ratio, is_baseline=True)
+            elif test is None:
+                contrast = Contrast(ratio)
+            else:
+                contrast = _tested(one.times, base, ratio, test, family)
+            found[(table, one.row, one.column)] = contrast
     return Contrasts(found, family)
 
 
-def _pairs(grid: Grid, baseline: Baseline) -> Iterator[tuple[int, int, Measurement, Measurement]]:
+class _Rival(NamedTuple):
+    """One of those that have a baseline in common: what it is called, where it stands, its times."""
+
+    name: str
+    is_first: bool
+    row: int
+    column: int
+    times: Measurement
+
+
+def _groups(grid: Grid, across: Across) -> list[list[_Rival]]:
+    """Which times are compared with each other, each group in the order of the table."""
+    groups: dict[tuple[object, ...], list[_Rival]] = {}
+    started: set[tuple[object, ...]] = set()
     for place, row in enumerate(grid.rows):
         for column, entry in enumerate(row.cells):
-            base = _chosen(_candidates(grid, row, column, baseline), baseline)
-            if entry is not None and entry.times is not None and base is not None:
-                yield place, column, entry.times, base
+            key, name = _membership(grid, row, place, column, across)
+            is_first = key not in started
+            started.add(key)
+            if entry is not None and entry.times is not None:
+                groups.setdefault(key, []).append(_Rival(name, is_first, place, column, entry.times))
+    return list(groups.values())
 
 
-def _candidates(grid: Grid, row: Row, column: int, baseline: Baseline) -> list[tuple[str, Entry | None]]:
-    """All that could be the baseline of this cell, by name."""
-    if baseline.across == "columns":
-        return list(zip(grid.columns, row.cells, strict=True))
-    block = grid.block_of(row)
-    if baseline.across == "rows":
-        return [(other.name, other.cells[column]) for other in block if other.env == row.env]
-    return [(env_name(other.env), other.cells[column]) for other in block if other.name == row.name]
+def _membership(
+    grid: Grid, row: Row, place: int, column: int, across: Across
+) -> tuple[tuple[object, ...], str]:
+    """The group that a cell belongs to, and what it is called among the others there."""
+    if across == "columns":
+        return (place,), grid.columns[column]
+    if across == "rows":
+        return (row.num_threads, row.env, column), row.name
+    return (row.num_threads, row.name, column), env_name(row.env)
 
 
 def env_name(env: str | None) -> str:
@@ -114,14 +133,17 @@ def env_name(env: str | None) -> str:
     return "unspecified" if env is None else env
 
 
-def _chosen(candidates: list[tuple[str, Entry | None]], baseline: Baseline) -> Measurement | None:
+def _chosen(group: list[_Rival], baseline: Baseline) -> Measurement | None:
     if baseline.which == "best":
-        timed = [entry.times for _, entry in candidates if entry is not None and entry.times is not None]
-        return min(timed, key=lambda times: times.median, default=None)
-    if baseline.which == "named":
-        candidates = [(name, entry) for name, entry in candidates if name == baseline.name]
-    entry = candidates[0][1] if candidates else None
-    return entry.times if entry is not None else None
+        return min((one.times for one in group), key=lambda times: times.median)
+    if baseline.which == "first":
+        return next((one.times for one in group if one.is_first), None)
+    return next((one.times for one in group if one.name == baseline.name), None)
+
+
+def _comparisons(count: int, baseline: Baseline) -> int:
+    """How many are made in a group: with the best, which is known only after looking, of all with all."""
+    return count * (count - 1) // 2 if baseline.which == "best" else count - 1
 
 
 def names(tables: Sequence[Grid], across: Across) -> list[str]:
@@ -133,20 +155,6 @@ def names(tables: Sequence[Grid], across: Across) -> list[str]:
         else:
             found += [row.name if across == "rows" else env_name(row.env) for row in grid.rows]
     return ordered_unique(found)
-
-
-def _family(tables: Sequence[Grid], baseline: Baseline, is_compared: list[bool]) -> int:
-    """How many comparisons are made: with the best, which is chosen after looking, of all with all."""
-    if baseline.which != "best":
-        return sum(is_compared)
-    groups: dict[tuple[int, int], int] = {}
-    for grid in tables:
-        for row in grid.rows:
-            for column, entry in enumerate(row.cells):
-                if entry is not None and entry.times is not None:
-                    timed = [one for _, one in _candidates(grid, row, column, baseline) if one and one.times]
-                    groups[min(id(one) for one in timed), len(timed)] = len(timed)
-    return sum(count * (count - 1) // 2 for count in groups.values())
 
 
 def _ratio(value: float, base: float) -> float:

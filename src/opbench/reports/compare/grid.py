@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TypeAlias
 
 from opbench.reports.compare.entries import Entry
 from opbench.reports.text import shorten
 from opbench.results.units import ordered_unique, select_unit
 
-# What may differ between entries that would stand in one cell.
-_TELLING = ("stmt", "setup", "global_setup", "language", "sub_label", "case_id")
+# What may differ between entries that would stand in one cell; the last only where nothing else does.
+_TELLING = ("stmt", "setup", "global_setup", "language")
+_LAST_RESORTS = ("sub_label", "case_id")
 # So long may a row's name get by what tells it from others.
 _LONGEST_DIFFERENCE = 40
 _KEPT_BEFORE_DIFFERENCE = 12
@@ -53,10 +53,6 @@ class Grid:
         """The unit of all its times, from the shortest of them."""
         medians = [entry.times.median for entry in self.entries if entry.times is not None]
         return select_unit(min((median for median in medians if median > 0), default=0.0))
-
-    def block_of(self, row: Row) -> list[Row]:
-        """The rows of as many threads as this one has: what it is compared with."""
-        return [other for other in self.rows if other.num_threads == row.num_threads]
 
 
 def grids(entries: Sequence[Entry]) -> list[Grid]:
@@ -124,14 +120,27 @@ def _named_apart(row: RowKey, entries: list[Entry]) -> Iterator[tuple[Entry, Row
 
 
 def _differing(entries: list[Entry]) -> list[str]:
-    """The fields in which entries of this row differ that would stand in one cell."""
-    found: list[str] = []
-    for field in _TELLING:
-        for _, shared in groupby(sorted(entries, key=_column), key=_column):
-            if len({_value(entry, field) for entry in shared}) > 1:
-                found.append(field)
-                break
-    return found
+    """The fields by which to tell entries of this row apart that would stand in one cell."""
+    columns: dict[str, list[Entry]] = {}
+    for entry in entries:
+        columns.setdefault(_column(entry), []).append(entry)
+    shared = [found for found in columns.values() if len(found) > 1]
+
+    def differs(field: str, alike: Sequence[str] = ()) -> bool:
+        """Whether a field differs between entries that agree in others."""
+        for found in shared:
+            values: dict[tuple[str, ...], str] = {}
+            for entry in found:
+                agreed = tuple(_value(entry, name) for name in alike)
+                if values.setdefault(agreed, _value(entry, field)) != _value(entry, field):
+                    return True
+        return False
+
+    fields = [field for field in _TELLING if differs(field)]
+    for field in _LAST_RESORTS:
+        if differs(field, fields):
+            fields.append(field)
+    return fields
 
 
 def _value(entry: Entry, field: str) -> str:

@@ -20,7 +20,7 @@ ORDERS: tuple[Order, ...] = ("time", "name", "ratio")
 
 @dataclass(frozen=True)
 class Filter:
-    """What to keep: what a function says, and whose names have these texts in them, in upper or lower case."""
+    """What to keep: what a function says, and what has these texts in its names, in upper or lower case."""
 
     keep: Callable[[Measurement], Any] | None = None
     # By field of the task; "" is for any of label, row and column.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from opbench.reports import format as fmt
@@ -103,24 +103,32 @@ def _times(grid: Grid, place: int, scale: float, look: Look) -> list[Cell]:
     timed = [entry.times if entry is not None else None for entry in entries]
     write = figures.as_torch if look.as_torch else figures.as_known
     texts = write(timed, scale, trims=look.trims, warns=look.warns)
-    return [
-        Cell(text if text is not None else _problem(entry), _tone(grid, row, place, look))
-        for text, entry, row in zip(texts, entries, grid.rows, strict=True)
-    ]
+    bests = _bests(grid, place, look.colorize)
+    cells = []
+    for text, entry, times, best in zip(texts, entries, timed, bests, strict=True):
+        tone = Tone.PLAIN
+        if times is not None and best is not None:
+            tone = tone_of(times, best, as_torch=look.as_torch)
+        cells.append(Cell(text or (entry.status if entry is not None else ""), tone))
+    return cells
 
 
-def _problem(entry: Entry | None) -> str:
-    return entry.status if entry is not None else ""
+def _bests(grid: Grid, place: int, colorize: Colorize) -> list[Measurement | None]:
+    """The best times that each time of a column is coloured by."""
+    if colorize is Colorize.NONE:
+        return [None] * len(grid.rows)
+    if colorize is Colorize.ROWWISE:
+        return [_best(row.cells) for row in grid.rows]
+    blocks: dict[int, list[Entry | None]] = {}
+    for row in grid.rows:
+        blocks.setdefault(row.num_threads, []).append(row.cells[place])
+    bests = {num_threads: _best(entries) for num_threads, entries in blocks.items()}
+    return [bests[row.num_threads] for row in grid.rows]
 
 
-def _tone(grid: Grid, row: Row, place: int, look: Look) -> Tone:
-    entry = row.cells[place]
-    if look.colorize is Colorize.NONE or entry is None or entry.times is None:
-        return Tone.PLAIN
-    rowwise = look.colorize is Colorize.ROWWISE
-    rivals = row.cells if rowwise else [other.cells[place] for other in grid.block_of(row)]
-    timed = [rival.times for rival in rivals if rival is not None and rival.times is not None]
-    return tone_of(entry.times, min(timed, key=_median), as_torch=look.as_torch)
+def _best(entries: Iterable[Entry | None]) -> Measurement | None:
+    timed = (entry.times for entry in entries if entry is not None and entry.times is not None)
+    return min(timed, key=_median, default=None)
 
 
 def _median(times: Measurement) -> float:
