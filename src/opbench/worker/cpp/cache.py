@@ -152,7 +152,7 @@ def digest(parts: object) -> str:
 def _seal(folder: Path, sources: Sequence[str]) -> None:
     """Write down what is in an entry, so that a part of it is never taken for the whole."""
     files = {path.name: _file_facts(path) for path in _within(folder)}
-    manifest = {"files": files, "sources": {source: _hash(Path(source)) for source in sources}}
+    manifest = {"files": files, "sources": {source: _source_hash(source) for source in sources}}
     (folder / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
 
 
@@ -162,7 +162,7 @@ def _is_valid(folder: Path) -> bool:
         files: Mapping[str, list[object]] = manifest["files"]
         sources: Mapping[str, str] = manifest["sources"]
         return all(_file_facts(folder / name) == facts for name, facts in files.items()) and all(
-            _hash(Path(source)) == known for source, known in sources.items()
+            _source_hash(source) == known != "" for source, known in sources.items()
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
@@ -171,6 +171,14 @@ def _is_valid(folder: Path) -> bool:
 def _file_facts(path: Path) -> list[object]:
     size_bytes = path.stat().st_size
     return [size_bytes, _hash(path) if size_bytes <= MOST_HASHED_BYTES else ""]
+
+
+def _source_hash(path: str) -> str:
+    """Of a file elsewhere; empty where it cannot be read, which makes no valid entry."""
+    try:
+        return _hash(Path(path))
+    except OSError:
+        return ""
 
 
 def _hash(path: Path) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import re
+import resource
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ def run_compiler(command: Sequence[str], temporary: Path, timeout_s: float) -> N
     """Run a compiler for the files that it writes, with a folder for its temporary ones."""
     try:
         process = subprocess.Popen(
-            command,
+            [*_unlimited(), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -63,6 +64,14 @@ def run_compiler(command: Sequence[str], temporary: Path, timeout_s: float) -> N
         output += f"\nerror: the compiler was ended by signal {-process.returncode}"
     crashed = process.returncode not in (0, 1) or "internal compiler error" in output
     raise CompileFailed(output, crashed=crashed)
+
+
+def _unlimited() -> Sequence[str]:
+    """What to put in front of a command that the limit on the memory of a case is not meant for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == hard or not Path("/bin/sh").exists():
+        return ()
+    return ("/bin/sh", "-c", 'ulimit -S -v "$(ulimit -H -v)"; exec "$@"', "sh")
 
 
 def _end(process: subprocess.Popen[str]) -> None:

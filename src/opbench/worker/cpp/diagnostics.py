@@ -12,7 +12,9 @@ from opbench.worker.cpp.source import PLACE_NAME
 # More than these help nobody: most follow from the first.
 MOST_SHOWN = 3
 LONGEST_MESSAGE = 300
-_PLACE = re.compile(rf"\b{PLACE_NAME}\.(?:(?P<snippet>\d+)\.)?(?P<part>\w+?)(?P<end>_end)?:(?P<line>\d+)")
+_PLACE = re.compile(
+    rf"\b{PLACE_NAME}\.(?:(?P<snippet>\d+)\.(?P<part>setup|stmt)|global_setup)(?P<end>_end)?:(?P<line>\d+)"
+)
 _ERROR = re.compile(r"(?:^|: )(?:(?:fatal|internal compiler) )?error: (?P<message>.*)", re.IGNORECASE)
 
 
@@ -60,7 +62,7 @@ def _place_in(line: str) -> Place | None:
     if match is None:
         return None
     snippet = None if match["snippet"] is None else int(match["snippet"])
-    return Place(snippet, match["part"], 0 if match["end"] else int(match["line"]))
+    return Place(snippet, match["part"] or "global_setup", 0 if match["end"] else int(match["line"]))
 
 
 def error_of(output: str, errors: Sequence[Diagnostic]) -> CppError:

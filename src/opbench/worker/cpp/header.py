@@ -11,12 +11,14 @@ from opbench.worker.cpp.diagnostics import diagnostics, error_of
 from opbench.worker.cpp.errors import CppError
 from opbench.worker.cpp.toolchain import Toolchain
 
-HEADER = "opbench.hpp"
+HEADER = "front.hpp"
 
 
 def precompiled(tools: Toolchain, readable: Sequence[Cache], cache: Cache, timeout_s: float) -> Path:
     """A folder with the header and its compiled form, found where it may be read or made in the cache."""
-    key = digest(["header", tools.prologue(), *tools.compiler, tools.version, *tools.flags, *tools.identity])
+    key = digest(
+        ["header", HEADER, tools.prologue(), *tools.compiler, tools.version, *tools.flags, *tools.identity]
+    )
     for kept in readable:
         found = kept.find(key)
         if found is not None:

@@ -17,7 +17,7 @@ _TOKEN = re.compile(
       | \.?\d(?:'?[\w.])* )
     | (?P<directive> \#|%:|\?\?=|_Pragma\b )
     | (?P<digraph> <%|%>|<:|:> )
-    | (?P<unclosed> " | ' | /\* | \\\Z )
+    | (?P<unclosed> (?:u8|[uUL])?R" | " | ' | /\* | \\\Z )
     | \w+
     | (?P<open> [(\[{] )
     | (?P<close> [)\]}] )
