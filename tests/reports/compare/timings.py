@@ -29,7 +29,7 @@ medians = st.floats(-8.5, 1.5).map(lambda power: 10**power)
 
 @st.composite
 def measurements(draw: st.DrawFn, envs: Sequence[str | None] = ("main", "branch", "")) -> list[Measurement]:
-    """What may be in one comparison: with gaps, replicates, threads, environments, and all kinds of spread."""
+    """What may be in one comparison: gaps, replicates, threads, environments, and all kinds of spread."""
     labels = draw(st.lists(st.sampled_from(["mm", "", "a longer label", None]), min_size=1, max_size=2))
     names = draw(st.lists(st.sampled_from(["x", "(16, 16)", "two words", "y" * 30]), min_size=1, max_size=3))
     columns = draw(st.lists(st.sampled_from(["eager", "c", "", "d" * 20]), min_size=1, max_size=3))

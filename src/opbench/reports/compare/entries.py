@@ -94,15 +94,16 @@ def _repeats_a_case(rows: list[records.Measurement]) -> bool:
 def _from_row(row: records.Measurement, tells_run: bool) -> Entry:
     case = row.case
     inputs = describe_inputs(case)
-    described = case.description or _variant(row)
+    # Environment and run stand in front of the rows where they are no part of the column.
+    envs = (row.environment if case.description else "", row.run_id if tells_run else "")
     task = TaskSpec(
         stmt=case.stmt or f"{case.op} {inputs}".strip(),
         setup=case.setup or "pass",
         global_setup=case.global_setup,
         label=case.label or case.op or None,
         sub_label=" · ".join(part for part in (case.sub_label, inputs) if part) or None,
-        description=", ".join(part for part in (described, row.run_id if tells_run else "") if part),
-        env=row.environment if case.description else None,
+        description=case.description or _variant(row) or None,
+        env=", ".join(env for env in envs if env) or None,
         num_threads=case.num_threads,
         language=case.language,
     )
@@ -117,7 +118,7 @@ def _variant(row: records.Measurement) -> str:
     case = row.case
     parts = (
         "" if row.environment == "this" else row.environment,
-        case.direction.replace("_", " + "),
+        "" if case.is_snippet and case.direction == "forward" else case.direction.replace("_", " + "),
         "" if case.runtime == "eager" else case.runtime,
         "" if case.device == "cpu" else case.device,
         f"seed {case.seed}" if case.seed else "",

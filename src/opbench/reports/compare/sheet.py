@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from opbench.reports import format as fmt
@@ -17,6 +17,8 @@ from opbench.results.timing import Measurement
 from opbench.results.units import ordered_unique, unit_to_english
 
 RATIO = "ratio"
+# So many reasons for missing times are told below a table.
+_MOST_REASONS = 10
 _WIDE = "(! XX%) Measurement has high variance, where XX is the IQR / median * 100."
 
 
@@ -90,7 +92,7 @@ def sheet_of(grid: Grid, look: Look, ratios: Contrasts | None, table: int, place
         ),
         grid.tells_env,
         f"Times are in {unit_to_english(unit)}s ({unit}).",
-        tuple(_notes(grid, look, ratios)),
+        (*_notes(grid, look), *(_ratio_notes(look, ratios) if any(is_ratio) and ratios is not None else ())),
     )
 
 
@@ -152,25 +154,38 @@ def ratio_text(contrast: Contrast) -> str:
     return "" if math.isnan(contrast.ratio) else f"{fmt.significant(contrast.ratio)}x"
 
 
-def _notes(grid: Grid, look: Look, ratios: Contrasts | None) -> Iterator[str]:
+def _notes(grid: Grid, look: Look) -> Iterator[str]:
     timed = [entry.times for entry in grid.entries if entry.times is not None]
     if look.warns:
         if any(not times.meets_confidence() for times in timed):
             yield _WIDE
         if not look.as_torch:
-            messages = ordered_unique(caution.message for times in timed for caution in times.cautions)
-            yield from (f"(!) {printable(one_line(message))}" for message in messages)
+            yield from _cautions(timed)
     reasons = ordered_unique((entry.status, entry.reason) for entry in grid.entries if entry.times is None)
-    yield from (f"{status}: {printable(one_line(reason))}" for status, reason in reasons if reason)
-    if ratios is not None and look.baseline is not None and ratios.found:
+    told = [f"{status}: {printable(one_line(reason))}" for status, reason in reasons if reason]
+    yield from told[:_MOST_REASONS]
+    if len(told) > _MOST_REASONS:
+        yield f"... and {len(told) - _MOST_REASONS} more reasons"
+
+
+def _cautions(timed: Sequence[Measurement]) -> Iterator[str]:
+    """One of each kind: those of one kind differ in their numbers at most."""
+    kinds: dict[str, list[str]] = {}
+    for times in timed:
+        for caution in times.cautions:
+            kinds.setdefault(caution.code, []).append(printable(one_line(caution.message)))
+    for messages in kinds.values():
+        more = f" (and {len(messages) - 1} more of this kind)" if len(messages) > 1 else ""
+        yield f"(!) {messages[0]}{more}"
+
+
+def _ratio_notes(look: Look, ratios: Contrasts) -> Iterator[str]:
+    if look.baseline is not None:
         yield f"Ratios are times divided by those of {printable(look.baseline.text)}: below 1 is faster."
-        if look.test is not None and ratios.comparisons:
-            yield from _verdict_notes(look.test, ratios.comparisons)
-
-
-def _verdict_notes(test: Test, comparisons: int) -> Iterator[str]:
-    together = f"all {comparisons} comparisons together" if comparisons > 1 else "this comparison"
-    yield (
-        f"Verdicts have a confidence of {test.confidence * 100:.4g}% for {together}, as far as the samples "
-        f"are independent; same: within {test.same_within * 100:.3g}%."
-    )
+    if look.test is not None:
+        many = ratios.comparisons > 1
+        together = f"all {ratios.comparisons} comparisons together" if many else "this comparison"
+        yield (
+            f"Verdicts have a confidence of {look.test.confidence * 100:.4g}% for {together}; same: within "
+            f"{look.test.same_within * 100:.3g}%. They are about the processes measured: others may differ."
+        )
