@@ -11,6 +11,7 @@ import msgspec
 
 from opbench.cases.plan import Plan
 from opbench.execution.host_time import clock_for, resolution
+from opbench.execution.statement import advising
 from opbench.execution.thread_pools import set_torch_threads
 from opbench.results.records import Caution
 from opbench.results.task import TaskSpec
@@ -52,7 +53,7 @@ def session(
     plan = msgspec.to_builtins(Plan(name="timer", baseline=baseline))
     clock = clock_for(timer, task.num_threads)
     try:
-        with set_torch_threads(task.num_threads):
+        with set_torch_threads(task.num_threads), advising():
             sampler = Sampler(prepared, plan, Cpu(), clock)
             try:
                 yield Session(sampler, plan, task)
@@ -131,8 +132,10 @@ class Session:
             spent_s = samples.whole_ns / 1e9
             if not samples.times or spent_s < span.least_s:
                 return ""
-            clean = len(samples.times) - samples.disturbed
-            few = clean < LEAST_SAMPLES and samples.disturbed > 0
+            # Disturbed ones are taken again; and blocks are a whole number of calls, so they may be longer
+            # than a twentieth.
+            again = samples.disturbed > 0 or warmed.calls_per_sample > 1
+            few = again and len(samples.times) - samples.disturbed < LEAST_SAMPLES
             if (few or not enough(samples)) and spent_s < span.most_s:
                 return ""
             return "budget"
@@ -181,6 +184,6 @@ class Session:
 
 def split(number: int, per_call_ns: float, shortest_ns: float) -> int:
     """Into how many equal blocks to split so many calls; the rest of the division is as small as can be."""
-    fit = int(number * per_call_ns / shortest_ns) if shortest_ns > 0 else number
-    most = max(1, min(number, MOST_SAMPLES_OF_TIMEIT, fit))
+    fit = number * per_call_ns / shortest_ns if shortest_ns > 0 else MOST_SAMPLES_OF_TIMEIT
+    most = max(1, int(min(number, MOST_SAMPLES_OF_TIMEIT, fit)))
     return min(range(max(1, most // 2), most + 1), key=lambda blocks: (number % blocks, -blocks))

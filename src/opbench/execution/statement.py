@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import enum
 import hashlib
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,6 +158,24 @@ def statement(
         **labels,
     )
     return Statement(task, spoken, _namespace(globals or {}, spoken), function, tuple(args), kwargs)
+
+
+@contextlib.contextmanager
+def advising() -> Iterator[None]:
+    """A name that a statement does not see gets a word on what it does see."""
+    try:
+        yield
+    except NameError as error:
+        name, last = error.name, error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        if last is None or not name or not last.tb_frame.f_code.co_filename.startswith("<snippet"):
+            raise
+        error.args = (
+            f"{error}; a statement sees what its setup defines, and globals: "
+            f"pass globals={{{name!r}: {name}}} if that is a name of yours",
+        )
+        raise
 
 
 def plain(code: str) -> str:

@@ -17,7 +17,7 @@ from opbench.cases.plan import Plan, check_plan, preset
 from opbench.execution.host_time import clock_for
 from opbench.execution.interpret import Reply
 from opbench.execution.options import Isolation
-from opbench.execution.statement import Language, Statement
+from opbench.execution.statement import Language, Statement, advising
 from opbench.execution.station import now
 from opbench.execution.thread_pools import set_torch_threads
 from opbench.results.records import Row
@@ -43,7 +43,7 @@ def row_in_place(
     prepared.renews = False
     prepared.num_threads = task.num_threads
     try:
-        with set_torch_threads(task.num_threads):
+        with set_torch_threads(task.num_threads), advising():
             probe(prepared, prepared, msgspec.to_builtins(chosen), device, reply, clock)
     finally:
         prepared.close()

@@ -43,7 +43,7 @@ def body_of_snippet(stmt: str, setup: str, namespace: dict[str, Any], filename: 
 
     Tracebacks call it by its file name, so a process that has several snippets gives each its own.
     """
-    parsed_setup, statements = _parsed(setup, "setup"), _parsed(stmt, "stmt")
+    parsed_setup, statements = _inside_a_loop(setup, "setup"), _inside_a_loop(stmt, "stmt")
     setup_lines = setup.count("\n") + 1
     ast.increment_lineno(statements, setup_lines)
     _remember(filename, setup + "\n" + stmt)
@@ -70,6 +70,18 @@ class Once:
         if self._loop is None:
             self._loop = compiled(self._body, perf_counter_ns)
         self._loop.send(repeat(None, 1))
+
+
+def _inside_a_loop(source: str, part: str) -> ast.Module:
+    """What stands inside a function later on, where one thing is not allowed that is so on its own."""
+    module = _parsed(source, part)
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            raise SyntaxError(
+                "import * is not possible in front of a loop: name what to import",
+                (f"<{part}>", node.lineno, node.col_offset, None),
+            )
+    return module
 
 
 def _parsed(source: str, part: str) -> ast.Module:
