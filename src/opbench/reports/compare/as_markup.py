@@ -10,8 +10,9 @@ from opbench.reports.compare.as_text import env_text
 from opbench.reports.compare.sheet import Cell, Line, Sheet
 from opbench.reports.compare.tones import Tone
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
-_LEFT, _CENTRE, _RIGHT = ":--", ":-:", "--:"
+# What means something to Markdown in the middle of a line; no text here begins one.
+_MARKDOWN = re.compile(r"([\\`*_\[\]|~$])")
+_LEFT, _RIGHT = ":--", "--:"
 _STYLES = {
     Tone.BEST: "color:#15803d;font-weight:bold",
     Tone.GOOD: "color:#1d4ed8;font-weight:bold",
