@@ -11,6 +11,7 @@ from opbench.cases.suggest import nearest
 
 VERBS = {
     "run": "measure suites, or one operator or statement given here",
+    "fuzz": "search for the inputs that two sides differ most on",
     "list": "what would run; without a suite, what there is to run",
     "show": "a stored run as a table, or one of its rows in full",
     "store": "where results are kept: list, delete, import, export",

@@ -116,7 +116,7 @@ def add_execution_flags(parser: Parser) -> None:
         "--env",
         dest="environments",
         action="append",
-        type=_environment,
+        type=environment,
         metavar="NAME=SPEC",
         help="measure there: a virtual environment, an interpreter, or a shell command that activates one",
     )
@@ -156,7 +156,8 @@ def add_store_flag(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def _environment(text: str) -> tuple[str, str]:
+def environment(text: str) -> tuple[str, str]:
+    """NAME=SPEC, for an argument."""
     name, equals, spec = text.partition("=")
     if not equals or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SPEC, such as main=/path/to/venv")

@@ -1,0 +1,89 @@
+"""The flags of `opbench fuzz` beside those of the plan."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from opbench.cases.model import Direction
+from opbench.cli.parser import Parser, one_of
+from opbench.cli.run_flags import add_fuzz_flags, environment
+from opbench.cli.units import positive, whole
+from opbench.execution.fuzz_search import Effort
+from opbench.execution.options import Isolation
+
+
+def add_side_flags(parser: Parser) -> None:
+    """Add what the two sides are."""
+    parser.add_argument("op", metavar="NAME", help="an operator such as torch.add, F.gelu, aten::mm")
+    group = parser.add_argument_group("what is compared: one of these twice, or --against")
+    group.add_argument(
+        "--env",
+        dest="environments",
+        action="append",
+        type=environment,
+        metavar="NAME=SPEC",
+        help="an environment: a virtual environment, an interpreter, or a shell command",
+    )
+    group.add_argument("--runtime", action="append", metavar="NAME", help="a runtime, as in eager")
+    group.add_argument("--num-threads", action="append", type=positive, metavar="N", help="so many threads")
+    group.add_argument("--against", metavar="NAME", help="another operator, with the same inputs")
+
+
+def add_search_flags(parser: Parser) -> None:
+    """Add which inputs there are, and how far they are searched."""
+    effort = Effort()
+    group = parser.add_argument_group("which inputs")
+    add_fuzz_flags(group)
+    group.add_argument("--seed", type=whole, metavar="N", help="what they are drawn from (default: 0)")
+    group.add_argument("--dtype", metavar="NAME", help="dtype of their tensors")
+    group.add_argument("--device", metavar="NAME", help="where to run, as in cuda:0")
+    group.add_argument(
+        "--direction",
+        dest="directions",
+        action="append",
+        type=one_of("direction", get_args(Direction)),
+        metavar="|".join(get_args(Direction)),
+        help="what is timed (default: forward)",
+    )
+    group.add_argument(
+        "--generations",
+        type=whole,
+        metavar="N",
+        default=effort.generations,
+        help=f"how often to try neighbours of the largest differences (default: {effort.generations})",
+    )
+    group.add_argument(
+        "--top",
+        type=positive,
+        metavar="N",
+        default=effort.top,
+        help=f"how many to measure afresh and report (default: {effort.top})",
+    )
+
+
+def add_worker_flags(parser: Parser) -> None:
+    """Add where workers run, and what names may mean to them."""
+    group = parser.add_argument_group("where and when")
+    group.add_argument(
+        "--isolation",
+        type=one_of("isolation", get_args(Isolation)),
+        metavar="|".join(get_args(Isolation)),
+        help="a fork for each case (default), none, or a fresh process for each",
+    )
+    group.add_argument("--oversubscribe", action="store_true", help="allow more threads than there are cores")
+    group.add_argument(
+        "--operators", action="append", metavar="FILE|MODULE", help="Python code that registers operators"
+    )
+    group.add_argument(
+        "--allow", action="append", metavar="PREFIX", help="also resolve names below this module"
+    )
+
+
+def add_output_flags(parser: Parser) -> None:
+    """Add what becomes of what is found."""
+    group = parser.add_argument_group("what becomes of it")
+    group.add_argument("-o", "--output", metavar="FILE", help="write what was found as a suite to run")
+    group.add_argument(
+        "--json", action="store_true", help="one JSON object for each difference on stdout, and nothing else"
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress")
