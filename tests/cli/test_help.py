@@ -62,7 +62,7 @@ def flags_in(text: str) -> set[str]:
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_page_has_exactly_the_flags_that_there_are(verb: str) -> None:
     written = flags_in(section(f"opbench {verb}")) | flags_in(section("What scripts can rely on"))
-    if verb == "run":
+    if verb in ("run", "fuzz"):
         written |= flags_in(section("Knobs", PLAN))
     if verb == "list":
         for title in SHARED:
