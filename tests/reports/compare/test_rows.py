@@ -117,9 +117,13 @@ def test_a_failure_is_a_cell_with_its_reason() -> None:
 
 
 def test_a_row_without_times_says_so() -> None:
-    [record] = Compare([row(mm(8), metrics=())]).to_records()
-    assert record["status"] == "not timed"
-    assert "not timed" in str(Compare([row(mm(8), metrics=())]))
+    foreign = Metric(tag="time", value=1e-6, unit="s", hint="duration", samples=(1e-6, float("nan")))
+    for metrics, reason in (((), "has no times"), ((foreign,), "raw_times[1] must be a number of seconds")):
+        compare = Compare([row(mm(8), metrics=metrics), row(mm(9))])
+        record, other = compare.to_records()
+        assert (record["status"], other["status"]) == ("not timed", "ok")
+        assert reason in record["reason"]
+        assert "not timed" in str(compare)
 
 
 def test_a_failed_replicate_is_not_forgotten() -> None:

@@ -8,12 +8,11 @@ from typing import Any, TypeAlias
 
 from opbench.cases.errors import ArgumentError
 from opbench.reports.inputs import describe_inputs
-from opbench.results import records
-from opbench.results.records import Caution
+from opbench.results.records import Caution, Row
 from opbench.results.task import TaskSpec
 from opbench.results.timing import Measurement
 
-Result: TypeAlias = Measurement | records.Measurement
+Result: TypeAlias = Measurement | Row
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def _checked(item: Any, place: int) -> Result:
 
 def merged(results: Sequence[Result]) -> list[Entry]:
     """One entry for each task, with the times of all its replicates."""
-    rows = _last_attempts([item for item in results if isinstance(item, records.Measurement)])
+    rows = _last_attempts([item for item in results if isinstance(item, Row)])
     last = {id(row) for row in rows}
     tells_run = _repeats_a_case(rows)
     groups: dict[tuple[TaskSpec, str], list[Entry]] = {}
@@ -76,8 +75,8 @@ def _merged(group: list[Entry]) -> Entry:
     return replace(group[0], times=times, status="ok", reason="")
 
 
-def _last_attempts(rows: list[records.Measurement]) -> list[records.Measurement]:
-    last: dict[tuple[str, str, str, int], records.Measurement] = {}
+def _last_attempts(rows: list[Row]) -> list[Row]:
+    last: dict[tuple[str, str, str, int], Row] = {}
     for row in rows:
         key = (row.run_id, row.case_id, row.environment, row.repeat)
         if key not in last or row.attempt >= last[key].attempt:
@@ -85,13 +84,13 @@ def _last_attempts(rows: list[records.Measurement]) -> list[records.Measurement]
     return list(last.values())
 
 
-def _repeats_a_case(rows: list[records.Measurement]) -> bool:
+def _repeats_a_case(rows: list[Row]) -> bool:
     """Whether a case was measured in several runs: then these are what is compared, not replicates."""
     runs: dict[tuple[str, str], str] = {}
     return any(runs.setdefault((row.case_id, row.environment), row.run_id) != row.run_id for row in rows)
 
 
-def _from_row(row: records.Measurement, tells_run: bool) -> Entry:
+def _from_row(row: Row, tells_run: bool) -> Entry:
     case = row.case
     inputs = describe_inputs(case)
     # Environment and run stand in front of the rows where they are no part of the column.
@@ -107,14 +106,15 @@ def _from_row(row: records.Measurement, tells_run: bool) -> Entry:
         num_threads=case.num_threads,
         language=case.language,
     )
-    time = row.metric("time")
-    if row.status == "ok" and time is not None and time.samples:
+    if row.status != "ok":
+        return Entry(task, None, row.case_id, row.status.replace("_", " "), row.reason)
+    try:
         return Entry(task, Measurement.from_row(row, task), row.case_id)
-    status = "not timed" if row.status == "ok" else row.status.replace("_", " ")
-    return Entry(task, None, row.case_id, status, row.reason)
+    except ArgumentError as error:
+        return Entry(task, None, row.case_id, "not timed", str(error))
 
 
-def _variant(row: records.Measurement) -> str:
+def _variant(row: Row) -> str:
     case = row.case
     parts = (
         "" if row.environment == "this" else row.environment,
