@@ -7,38 +7,49 @@ import importlib
 import io
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from opbench.cases.errors import ArgumentError, UsageError
-from opbench.reports.compare.contrasts import Contrast, Contrasts
 from opbench.reports.compare.entries import Entry
-from opbench.reports.compare.grid import Grid, Row
+from opbench.reports.compare.grid import Contrast, Grid, GridRow
+from opbench.results.timing import Measurement
 
 Library: TypeAlias = Literal["pandas", "polars"]
 LIBRARIES: tuple[Library, ...] = ("pandas", "polars")
 
 
-def records_of(
-    tables: Sequence[Grid], places: Sequence[Sequence[int]], ratios: Contrasts | None
-) -> Iterator[dict[str, Any]]:
+_NUMBERS: dict[str, Callable[[Measurement], float]] = {
+    "mean_s": lambda times: times.mean,
+    "std_s": lambda times: times.std,
+    "iqr_s": lambda times: times.iqr,
+    "mad_s": lambda times: times.mad,
+    "min_s": lambda times: times.min,
+    "max_s": lambda times: times.max,
+}
+
+
+def records_of(grids: Sequence[Grid]) -> Iterator[dict[str, Any]]:
     """One record for each cell. Times are in seconds; what is not known is None."""
-    for number, grid in enumerate(tables):
-        for place, row in zip(places[number], grid.rows, strict=True):
-            for column, entry in enumerate(row.cells):
+    for grid in grids:
+        for row in grid.rows:
+            for title, entry, contrast in zip(grid.columns, row.cells, row.contrasts, strict=True):
                 if entry is not None:
-                    contrast = ratios.found.get((number, place, column)) if ratios is not None else None
-                    yield _record(entry, row, grid.columns[column], contrast)
+                    yield {
+                        **_names(entry, row, title),
+                        **_numbers(entry.times),
+                        **_comparison(contrast),
+                    }
 
 
-def _record(entry: Entry, row: Row, column: str, contrast: Contrast | None) -> dict[str, Any]:
+def _names(entry: Entry, row: GridRow, title: str) -> dict[str, Any]:
     task = entry.task
     return {
         "label": task.label,
         "num_threads": task.num_threads,
         "env": task.env,
         "row": row.name,
-        "column": column,
+        "column": title,
         "sub_label": task.sub_label,
         "description": task.description,
         "stmt": task.stmt,
@@ -48,17 +59,10 @@ def _record(entry: Entry, row: Row, column: str, contrast: Contrast | None) -> d
         "case_id": entry.case_id or None,
         "status": entry.status,
         "reason": entry.reason or None,
-        **_numbers(entry),
-        "ratio": _finite(contrast.ratio) if contrast else None,
-        "ratio_low": _finite(contrast.low) if contrast else None,
-        "ratio_high": _finite(contrast.high) if contrast else None,
-        "verdict": contrast.verdict if contrast else None,
-        "verdict_reason": contrast.reason or None if contrast else None,
     }
 
 
-def _numbers(entry: Entry) -> dict[str, Any]:
-    times = entry.times
+def _numbers(times: Measurement | None) -> dict[str, Any]:
     span = times.interval() if times is not None else None
     return {
         "samples": len(times.raw_times) if times is not None else 0,
@@ -66,14 +70,19 @@ def _numbers(entry: Entry) -> dict[str, Any]:
         "low_s": span.low if span is not None else None,
         "high_s": span.high if span is not None else None,
         "confidence": span.confidence if span is not None else None,
-        "mean_s": times.mean if times is not None else None,
-        "std_s": _finite(times.std) if times is not None else None,
-        "iqr_s": times.iqr if times is not None else None,
-        "mad_s": times.mad if times is not None else None,
-        "min_s": times.min if times is not None else None,
-        "max_s": times.max if times is not None else None,
+        **{name: _finite(number(times)) if times is not None else None for name, number in _NUMBERS.items()},
         "disturbed_samples": len(times.disturbed_times) if times is not None else 0,
         "warnings": " ".join(" ".join(text.split()) for text in times.warnings) if times is not None else "",
+    }
+
+
+def _comparison(contrast: Contrast | None) -> dict[str, Any]:
+    return {
+        "ratio": _finite(contrast.ratio) if contrast is not None else None,
+        "ratio_low": _finite(contrast.low) if contrast is not None else None,
+        "ratio_high": _finite(contrast.high) if contrast is not None else None,
+        "verdict": contrast.verdict if contrast is not None else None,
+        "verdict_reason": contrast.reason or None if contrast is not None else None,
     }
 
 

@@ -11,12 +11,14 @@ from opbench.cases.errors import ArgumentError
 from opbench.cases.suggest import nearest
 from opbench.reports.compare import as_markup, as_records, contrasts, entries, grid, selection
 from opbench.reports.compare.as_text import text_of
-from opbench.reports.compare.contrasts import Across, Baseline, Contrasts, Test
+from opbench.reports.compare.contrasts import Across, Baseline, Significance
 from opbench.reports.compare.sheet import Look, Sheet, sheet_of
 from opbench.reports.compare.tones import Colorize
 from opbench.results.timing import Measurement
 
 _ACROSS: tuple[Across, ...] = ("columns", "rows", "envs")
+# So many names are told where one is not known.
+_MOST_NAMES = 8
 
 
 class Compare:
@@ -36,7 +38,7 @@ class Compare:
         self._filters: list[selection.Filter] = []
         self._sorting: selection.Sorting | None = None
         self._baseline: Baseline | None = None
-        self._test: Test | None = None
+        self._significance: Significance | None = None
         self.extend_results(results)
 
     def extend_results(self, results: Iterable[Any]) -> None:
@@ -79,11 +81,11 @@ class Compare:
             )
         if across not in (None, *_ACROSS):
             raise ArgumentError(f"across must be one of {', '.join(_ACROSS)}, not {across!r}")
-        tables = self._grids()
+        grids = self._grids()
         if given:
-            self._baseline = _named(tables, *given[0])
+            self._baseline = _named(grids, *given[0])
             return
-        several = not tables or any(len(table.columns) > 1 for table in tables)
+        several = not grids or any(len(one.columns) > 1 for one in grids)
         usual: Across = "columns" if several else "rows"
         self._baseline = Baseline(across or usual, "best" if to == "best" else "first")
 
@@ -97,7 +99,7 @@ class Compare:
             raise ArgumentError(f"confidence must be above 0 and below 1, not {confidence!r}")
         if isinstance(same_within, bool) or not 0 <= _number(same_within, "same_within") < 1:
             raise ArgumentError(f"same_within must be a share from 0 on and below 1, not {same_within!r}")
-        self._test = Test(confidence, same_within)
+        self._significance = Significance(confidence, same_within)
         if self._baseline is None:
             self.show_ratios()
 
@@ -172,8 +174,8 @@ class Compare:
 
     def to_records(self) -> list[dict[str, Any]]:
         """A dict for each measurement, with all its names and numbers; times in seconds."""
-        tables, places, ratios = self._content()
-        return list(as_records.records_of(tables, places, ratios))
+        grids, _ = self._content()
+        return list(as_records.records_of(grids))
 
     def _text(self, width: int | None) -> str:
         as_torch = self._as_torch()
@@ -183,20 +185,25 @@ class Compare:
         return "\n".join(text_of(sheet, as_torch=as_torch, width=width) for sheet in sheets)
 
     def _sheets(self) -> list[Sheet]:
-        tables, places, ratios = self._content()
-        look = Look(self._as_torch(), self._trims, self._warns, self._colorize, self._baseline, self._test)
-        return [sheet_of(table, look, ratios, number, places[number]) for number, table in enumerate(tables)]
+        grids, comparisons = self._content()
+        look = Look(
+            self._as_torch(),
+            self._trims,
+            self._warns,
+            self._colorize,
+            self._baseline,
+            self._significance,
+        )
+        return [sheet_of(one, look, comparisons) for one in grids]
 
-    def _content(self) -> tuple[list[grid.Grid], list[list[int]], Contrasts | None]:
-        """The tables in their order, where each row stood before it was sorted, and the ratios by that."""
-        tables = self._grids()
-        ratios = contrasts.contrasts(tables, self._baseline, self._test) if self._baseline else None
-        if self._sorting is None:
-            return tables, [list(range(len(table.rows))) for table in tables], ratios
-        ordered = [
-            selection.ordered(table, number, self._sorting, ratios) for number, table in enumerate(tables)
-        ]
-        return [table for table, _ in ordered], [places for _, places in ordered], ratios
+    def _content(self) -> tuple[list[grid.Grid], int]:
+        """The tables with their ratios, rows in their order, and how many comparisons that makes."""
+        grids, comparisons = self._grids(), 0
+        if self._baseline is not None:
+            grids, comparisons = contrasts.contrasted(grids, self._baseline, self._significance)
+        if self._sorting is not None:
+            grids = [selection.ordered(one, self._sorting) for one in grids]
+        return grids, comparisons
 
     def _grids(self) -> list[grid.Grid]:
         found = entries.merged(self._results)
@@ -210,11 +217,12 @@ class Compare:
         )
 
 
-def _named(tables: list[grid.Grid], across: Across, name: str) -> Baseline:
-    known = contrasts.names(tables, across)
-    if name not in known and tables:
+def _named(grids: list[grid.Grid], across: Across, name: str) -> Baseline:
+    known = contrasts.names(grids, across)
+    if grids and name not in known:
         near = nearest(name, known) if isinstance(name, str) else ""
-        hint = f"; did you mean {near!r}?" if near else f": there are {', '.join(map(repr, known))}"
+        some = ", ".join(map(repr, known[:_MOST_NAMES])) + (", ..." if len(known) > _MOST_NAMES else "")
+        hint = f"; did you mean {near!r}?" if near else f": there are {some}"
         raise ArgumentError(f"{across[:-1]} {name!r} is none of those compared{hint}")
     return Baseline(across, "named", name)
 

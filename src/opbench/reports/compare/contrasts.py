@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from opbench.reports.compare.grid import Grid, Row, one_line
+from opbench.reports.compare.grid import Contrast, Grid, GridRow, one_line
 from opbench.results.timing import Measurement
 from opbench.results.units import ordered_unique
 from opbench.worker.probes.estimate import fewest
 
 Across: TypeAlias = Literal["columns", "rows", "envs"]
-Verdict: TypeAlias = Literal["faster", "slower", "same", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -42,55 +41,31 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Test:
+class Significance:
     """What a difference must be to count: certain to this degree, and larger than `same_within`."""
 
     confidence: float = 0.95
     same_within: float = 0.01
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """A time divided by that of its baseline. The interval holds together with those of all others."""
-
-    ratio: float
-    low: float | None = None
-    high: float | None = None
-    verdict: Verdict | None = None
-    reason: str = ""
-    is_baseline: bool = False
-
-
-@dataclass(frozen=True)
-class Contrasts:
-    """The contrasts of all tables; those of one family stand or fall together."""
-
-    # By table, row and column.
-    found: dict[tuple[int, int, int], Contrast]
-    comparisons: int
-
-
-def contrasts(tables: Sequence[Grid], baseline: Baseline, test: Test | None) -> Contrasts:
-    """Every time that has a baseline beside it; with a test also a verdict for each."""
+def contrasted(
+    grids: Sequence[Grid], baseline: Baseline, significance: Significance | None
+) -> tuple[list[Grid], int]:
+    """The grids with a contrast wherever there is a baseline, and how many comparisons these are."""
     groups = [
-        (table, group, base)
-        for table, grid in enumerate(tables)
-        for group in _groups(grid, baseline.across)
-        if (base := _chosen(group, baseline)) is not None
+        [(group, base) for group in _groups(grid, baseline.across) if (base := _chosen(group, baseline))]
+        for grid in grids
     ]
-    family = sum(_comparisons(len(group), baseline) for _, group, _ in groups)
-    found = {}
-    for table, group, base in groups:
-        for one in group:
-            ratio = _ratio(one.times.median, base.median)
-            if one.times is base:
-                contrast = Contrast(ratio, is_baseline=True)
-            elif test is None:
-                contrast = Contrast(ratio)
-            else:
-                contrast = _tested(one.times, base, ratio, test, family)
-            found[(table, one.row, one.column)] = contrast
-    return Contrasts(found, family)
+    family = sum(_comparisons(len(group), baseline) for found in groups for group, _ in found)
+    filled = []
+    for grid, found in zip(grids, groups, strict=True):
+        rows = [list(row.contrasts) for row in grid.rows]
+        for group, base in found:
+            for one in group:
+                rows[one.row][one.column] = _contrast(one.times, base, significance, family)
+        pairs = zip(grid.rows, rows, strict=True)
+        filled.append(replace(grid, rows=tuple(replace(row, contrasts=tuple(new)) for row, new in pairs)))
+    return filled, family
 
 
 class _Rival(NamedTuple):
@@ -118,7 +93,7 @@ def _groups(grid: Grid, across: Across) -> list[list[_Rival]]:
 
 
 def _membership(
-    grid: Grid, row: Row, place: int, column: int, across: Across
+    grid: Grid, row: GridRow, place: int, column: int, across: Across
 ) -> tuple[tuple[object, ...], str]:
     """The group that a cell belongs to, and what it is called among the others there."""
     if across == "columns":
@@ -163,17 +138,24 @@ def _ratio(value: float, base: float) -> float:
     return math.inf if value > 0 else math.nan
 
 
-def _tested(times: Measurement, base: Measurement, ratio: float, test: Test, family: int) -> Contrast:
-    each = 1 - (1 - test.confidence) / (2 * family)
+def _contrast(
+    times: Measurement, base: Measurement, significance: Significance | None, family: int
+) -> Contrast:
+    ratio = _ratio(times.median, base.median)
+    if times is base:
+        return Contrast(ratio, is_baseline=True)
+    if significance is None:
+        return Contrast(ratio)
+    each = 1 - (1 - significance.confidence) / (2 * family)
     own, other = times.interval(each), base.interval(each)
     if own is None or other is None or min(own.confidence, other.confidence) < each:
         least = min(len(times.raw_times), len(base.raw_times))
-        return Contrast(
-            ratio, verdict="undecided", reason=f"{least} samples are too few, {fewest(each)} are needed"
-        )
+        reason = f"{least} samples are too few, {fewest(each)} are needed"
+        return Contrast(ratio, verdict="undecided", reason=reason)
     low, high = _ratio(own.low, other.high), _ratio(own.high, other.low)
-    if low >= 1 / (1 + test.same_within) and high <= 1 + test.same_within:
-        return Contrast(ratio, low, high, "same", f"they differ by less than {test.same_within:.3g}")
+    within = significance.same_within
+    if low >= 1 / (1 + within) and high <= 1 + within:
+        return Contrast(ratio, low, high, "same", f"they differ by less than {within * 100:.3g}%")
     if own.high < other.low:
         return Contrast(ratio, low, high, "faster", "the intervals of the medians do not meet")
     if own.low > other.high:

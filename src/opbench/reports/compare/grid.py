@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from opbench.reports.compare.entries import Entry
 from opbench.reports.text import shorten
@@ -18,16 +18,30 @@ _LONGEST_DIFFERENCE = 40
 _KEPT_BEFORE_DIFFERENCE = 12
 
 RowKey: TypeAlias = tuple[int, str | None, str]
+Verdict: TypeAlias = Literal["faster", "slower", "same", "undecided"]
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of a table; `cells` has an entry or None for each column."""
+class Contrast:
+    """A time divided by that of its baseline; the interval is such that those of all tables hold together."""
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    verdict: Verdict | None = None
+    reason: str = ""
+    is_baseline: bool = False
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """One line of a table; `cells` has an entry or None for each column, and so have `contrasts`."""
 
     num_threads: int
     env: str | None
     name: str
     cells: tuple[Entry | None, ...]
+    contrasts: tuple[Contrast | None, ...]
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,7 @@ class Grid:
 
     label: str | None
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[GridRow, ...]
 
     @property
     def entries(self) -> Iterator[Entry]:
@@ -73,7 +87,10 @@ def _grid(label: str | None, entries: list[Entry]) -> Grid:
     return Grid(
         label,
         tuple(columns),
-        tuple(Row(*key, tuple(cells.get((key, column)) for column in columns)) for key in keys),
+        tuple(
+            GridRow(*key, tuple(cells.get((key, column)) for column in columns), (None,) * len(columns))
+            for key in keys
+        ),
     )
 
 

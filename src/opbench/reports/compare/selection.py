@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
-from opbench.reports.compare.contrasts import Contrasts
 from opbench.reports.compare.entries import Entry
-from opbench.reports.compare.grid import Grid, Row
+from opbench.reports.compare.grid import Grid, GridRow
 from opbench.results.timing import Measurement
 
 Order: TypeAlias = Literal["time", "name", "ratio"]
@@ -44,42 +43,31 @@ class Sorting:
     descending: bool = False
 
 
-def ordered(grid: Grid, table: int, sorting: Sorting, ratios: Contrasts | None) -> tuple[Grid, list[int]]:
-    """The grid with the rows of each block in this order, and where each of them stood before."""
-    numbered = list(enumerate(grid.rows))
-    found: list[tuple[int, Row]] = []
-    for _, block in groupby(numbered, key=lambda item: (item[1].num_threads, item[1].env)):
-        found += _block(list(block), table, sorting, ratios)
-    return replace(grid, rows=tuple(row for _, row in found)), [place for place, _ in found]
+def ordered(grid: Grid, sorting: Sorting) -> Grid:
+    """The grid with the rows of each block in this order."""
+    blocks = groupby(grid.rows, key=lambda row: (row.num_threads, row.env))
+    return replace(grid, rows=tuple(row for _, block in blocks for row in _block(list(block), sorting)))
 
 
-def _block(
-    block: list[tuple[int, Row]], table: int, sorting: Sorting, ratios: Contrasts | None
-) -> list[tuple[int, Row]]:
+def _block(block: list[GridRow], sorting: Sorting) -> list[GridRow]:
     if sorting.by == "name":
-        return sorted(block, key=lambda item: natural(item[1].name), reverse=sorting.descending)
-    values = {place: _value(row, (table, place), sorting, ratios) for place, row in block}
+        return sorted(block, key=lambda row: natural(row.name), reverse=sorting.descending)
+    value = _shortest if sorting.by == "time" else _smallest_ratio
+    found = [(value(row), row) for row in block]
+    with_value = [(number, row) for number, row in found if number is not None]
+    with_value.sort(key=lambda item: item[0], reverse=sorting.descending)
     # Rows without a number are last, whichever way the others go.
-    with_number = [item for item in block if values[item[0]] is not None]
-    without = [item for item in block if values[item[0]] is None]
-    return [
-        *sorted(with_number, key=lambda item: values[item[0]] or 0.0, reverse=sorting.descending),
-        *without,
-    ]
+    return [row for _, row in with_value] + [row for number, row in found if number is None]
 
 
-def _value(row: Row, place: tuple[int, int], sorting: Sorting, ratios: Contrasts | None) -> float | None:
-    """The shortest time of a row, or the smallest of its ratios."""
-    if sorting.by == "time":
-        times = [entry.times.median for entry in row.cells if entry is not None and entry.times is not None]
-        return min(times, default=None)
-    if ratios is None:
-        return None
-    found = [ratios.found.get((*place, column)) for column in range(len(row.cells))]
-    return min(
-        (one.ratio for one in found if one and not one.is_baseline and not math.isnan(one.ratio)),
-        default=None,
-    )
+def _shortest(row: GridRow) -> float | None:
+    times = [entry.times.median for entry in row.cells if entry is not None and entry.times is not None]
+    return min(times, default=None)
+
+
+def _smallest_ratio(row: GridRow) -> float | None:
+    found = [one.ratio for one in row.contrasts if one is not None and not one.is_baseline]
+    return min((ratio for ratio in found if not math.isnan(ratio)), default=None)
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:

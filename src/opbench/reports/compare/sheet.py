@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from opbench.reports import format as fmt
 from opbench.reports.compare import figures
-from opbench.reports.compare.contrasts import Baseline, Contrast, Contrasts, Test
+from opbench.reports.compare.contrasts import Baseline, Significance
 from opbench.reports.compare.entries import Entry
-from opbench.reports.compare.grid import Grid, Row, one_line
+from opbench.reports.compare.grid import Contrast, Grid, GridRow, one_line
 from opbench.reports.compare.tones import Colorize, Tone, tone_of
 from opbench.reports.text import printable
 from opbench.results.timing import Measurement
@@ -31,7 +31,7 @@ class Look:
     warns: bool = False
     colorize: Colorize = Colorize.NONE
     baseline: Baseline | None = None
-    test: Test | None = None
+    significance: Significance | None = None
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Sheet:
     notes: tuple[str, ...]
 
 
-def sheet_of(grid: Grid, look: Look, ratios: Contrasts | None, table: int, places: list[int]) -> Sheet:
-    """The table of a grid; `places` says where each of its rows stands among the ratios of the table."""
+def sheet_of(grid: Grid, look: Look, comparisons: int) -> Sheet:
+    """The table of a grid, one of several in which so many comparisons are made."""
     unit, scale = grid.unit
     titles: list[str] = []
     is_ratio: list[bool] = []
@@ -75,7 +75,7 @@ def sheet_of(grid: Grid, look: Look, ratios: Contrasts | None, table: int, place
         titles.append(title if look.as_torch else printable(title))
         is_ratio.append(False)
         columns.append(_times(grid, place, scale, look))
-        found = [ratios.found.get((table, row, place)) for row in places] if ratios is not None else []
+        found = [row.contrasts[place] for row in grid.rows]
         # A column that is the baseline would be nothing but ones.
         if any(one is not None and not one.is_baseline for one in found):
             titles.append(RATIO)
@@ -92,11 +92,11 @@ def sheet_of(grid: Grid, look: Look, ratios: Contrasts | None, table: int, place
         ),
         grid.tells_env,
         f"Times are in {unit_to_english(unit)}s ({unit}).",
-        (*_notes(grid, look), *(_ratio_notes(look, ratios) if any(is_ratio) and ratios is not None else ())),
+        (*_notes(grid, look), *(_ratio_notes(look, comparisons) if any(is_ratio) else ())),
     )
 
 
-def _name(row: Row, look: Look) -> str:
+def _name(row: GridRow, look: Look) -> str:
     return row.name if look.as_torch else printable(one_line(row.name))
 
 
@@ -179,13 +179,13 @@ def _cautions(timed: Sequence[Measurement]) -> Iterator[str]:
         yield f"(!) {messages[0]}{more}"
 
 
-def _ratio_notes(look: Look, ratios: Contrasts) -> Iterator[str]:
+def _ratio_notes(look: Look, comparisons: int) -> Iterator[str]:
     if look.baseline is not None:
         yield f"Ratios are times divided by those of {printable(look.baseline.text)}: below 1 is faster."
-    if look.test is not None:
-        many = ratios.comparisons > 1
-        together = f"all {ratios.comparisons} comparisons together" if many else "this comparison"
+    if look.significance is not None:
+        confidence, within = look.significance.confidence * 100, look.significance.same_within * 100
+        together = f"all {comparisons} comparisons together" if comparisons > 1 else "this comparison"
         yield (
-            f"Verdicts have a confidence of {look.test.confidence * 100:.4g}% for {together}; same: within "
-            f"{look.test.same_within * 100:.3g}%. They are about the processes measured: others may differ."
+            f"Verdicts have a confidence of {confidence:.4g}% for {together}; same: within {within:.3g}%. "
+            "They are about the processes measured: others may differ."
         )
