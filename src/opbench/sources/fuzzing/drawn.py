@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
+from opbench.cases.errors import ArgumentError
 from opbench.cases.layouts import FORMAT_RANKS, channels_last_strides, contiguous_strides
 from opbench.cases.values import AnyFill, Tensor
 
 
-class DrawnTensor(msgspec.Struct, frozen=True):
+class DrawnTensor(msgspec.Struct, frozen=True, omit_defaults=True):
     """Shape, steps and order in memory of one tensor of one item.
 
     Memory is laid out for `size * steps`, dimension `order[0]` outermost; the tensor is each `steps`-th
@@ -27,6 +28,8 @@ class DrawnTensor(msgspec.Struct, frozen=True):
     storage_offset: int = 0
     # The dimension that has one place in memory for all its indices.
     expanded: int | None = None
+    # The tensor's name, where a function of the user makes it.
+    constructed: str = ""
 
     @property
     def allocation(self) -> tuple[int, ...]:
@@ -54,7 +57,12 @@ class DrawnTensor(msgspec.Struct, frozen=True):
         return _is_contiguous(self.size, self.strides)
 
     def value(self) -> Tensor:
-        """The tensor as data, in its canonical form."""
+        """The tensor as data, in its canonical form; ArgumentError where it is made by code."""
+        if self.constructed:
+            raise ArgumentError(
+                f"tensor {self.constructed!r} is made by a tensor_constructor, which is code, and a case"
+                " holds none: leave it out, and say with fill which numbers there are"
+            )
         strides = self.strides
         size, dtype = self.size, self.dtype
         if _is_contiguous(size, strides):

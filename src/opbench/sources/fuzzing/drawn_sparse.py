@@ -11,7 +11,7 @@ from opbench.cases.errors import ArgumentError
 from opbench.cases.values import AnyFill, Tensor
 
 
-class DrawnSparseTensor(msgspec.Struct, frozen=True):
+class DrawnSparseTensor(msgspec.Struct, frozen=True, omit_defaults=True):
     """Shape, layout and number of stored entries of one tensor of one item.
 
     `nnz` counts places of the first `sparse_dim` dimensions, each of which stores a block of the others.

@@ -85,8 +85,10 @@ class Fuzzer:
             params = self._params(values)
             if self._is_wanted(params):
                 return self._item(place, values, params, place)
+        strict = ", ".join(parameter.name for parameter in self._parameters if parameter.strict)
+        hint = f", and the strict ones ({strict}) stay as they are in every try" if strict else ""
         raise ArgumentError(
-            f"constraints: none of {MOST_TRIES:,} tries at item {k} was wanted; they refuse too much"
+            f"constraints: none of {MOST_TRIES:,} tries at item {k} was wanted: they refuse too much{hint}"
         )
 
     def neighbour(self, item: Item, number: int) -> Item | None:

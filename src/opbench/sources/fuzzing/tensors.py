@@ -116,12 +116,20 @@ class FuzzedTensor:
         if dim in _CHANNELS_LAST and happens(words[2], self.probability_channels_last):
             order = _CHANNELS_LAST[dim]
         offset, expanded = 0, None
-        if happens(words[3], self.probability_offset):
+        if self.tensor_constructor is None and happens(words[3], self.probability_offset):
             offset = 1 + below(words[4], LARGEST_OFFSET)
         if dim and happens(words[5], self.probability_expanded):
             expanded = below(words[6], dim)
         return DrawnTensor(
-            size, steps, order, self.dtype, self.device, self.fill.resolved(params), offset, expanded
+            size,
+            steps,
+            order,
+            self.dtype,
+            self.device,
+            self.fill.resolved(params),
+            offset,
+            expanded,
+            "" if self.tensor_constructor is None else self.name,
         )
 
     def resolved(self, params: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
