@@ -15,7 +15,8 @@ import pytest
 from opbench.worker.cpp import build as build_module
 
 # Answers like GCC. A line of the source with WRONG in it is an error there, one with LOST an error that
-# names no place; CRASH in the environment has it crash over a precompiled header.
+# names no place, one with CLASH an error unless it comes first. The environment has it crash over its
+# precompiled header, refuse torch's headers, or find a folder full.
 FAKE = r"""
 import json, os, re, sys
 arguments = sys.argv[1:]
@@ -45,6 +46,8 @@ for line in open(source):
     number += 1
     if "WRONG" in line:
         errors.append(f"{place}:{number}:3: error: this is wrong")
+    if "CLASH" in line and place != "opbench.0.stmt":
+        errors.append(f"{place}:{number}:3: error: conflicting declaration 'int f()'")
     if "LOST" in line:
         errors.append("somewhere.s:9: Error: lost")
     if line.startswith("#include"):

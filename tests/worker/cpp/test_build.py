@@ -61,6 +61,11 @@ def test_errors_without_a_place_are_found_one_by_one(fake: Fake) -> None:
     assert fake.libraries == 4
 
 
+def test_what_clashes_with_a_neighbour_is_compiled_alone(fake: Fake) -> None:
+    assert outcome(build([CppSnippet("f();"), CppSnippet("CLASH"), CppSnippet("g();")])) == ["built"] * 3
+    assert fake.libraries == 3
+
+
 def test_a_wrong_global_setup_is_wrong_for_those_that_have_it(fake: Fake) -> None:
     wrong = [CppSnippet("f();", "", "WRONG"), CppSnippet("g();", "", "WRONG")]
     text = "line 1 of global_setup: this is wrong"
@@ -135,9 +140,10 @@ def test_headers_that_do_not_compile_are_an_error_that_says_so(
     fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_HEADER_ERROR", "1")
-    (error,) = build([CppSnippet("f();")])
-    assert "torch's headers do not compile with" in str(error)
-    assert "C++17 or later" in str(error)
+    errors = build([CppSnippet("f();"), CppSnippet("g();"), CppSnippet("}")])
+    assert all("torch's headers do not compile with" in str(error) for error in errors)
+    assert all("C++17 or later" in str(error) for error in errors)
+    assert (fake.headers, fake.libraries) == (1, 0)
 
 
 def test_a_compiler_that_crashes_over_its_header_does_without(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from opbench.worker.cpp.cache import Cache, digest
 from opbench.worker.cpp.compiler import NO_SPACE_ERRORS, CompileFailed, files_in, run_compiler
-from opbench.worker.cpp.diagnostics import by_snippet, diagnostics, error_of
-from opbench.worker.cpp.errors import CppError
+from opbench.worker.cpp.diagnostics import by_snippet, diagnostics, error_of, may_clash
+from opbench.worker.cpp.errors import CppError, HeaderError
 from opbench.worker.cpp.folders import cache_to_write, caches
 from opbench.worker.cpp.header import HEADER, precompiled, write_header
 from opbench.worker.cpp.library import Built, Library
@@ -53,6 +53,7 @@ class _Builder:
         self._timeout_s = timeout_s
         # Why the user's own cache is not to be used, once that is known.
         self._full = ""
+        self._header_error: HeaderError | None = None
 
     def kept(self, snippet: CppSnippet) -> Built | None:
         """A snippet that was compiled before."""
@@ -70,32 +71,31 @@ class _Builder:
 
     def unit(self, snippets: Sequence[CppSnippet]) -> Results:
         """Compile snippets together, without those that are wrong."""
-        done: Results = {}
-        left = list(snippets)
-        while left:
-            try:
-                library = self._loaded(left)
-            except CompileFailed as failure:
-                wrong = by_snippet(failure.output, len(left))
-                if len(left) == 1:
-                    wrong = {0: error_of(failure.output, diagnostics(failure.output))}
-                elif not wrong:
-                    return done | self._one_by_one(left)
-                done.update({left[place]: error for place, error in wrong.items()})
-                left = [snippet for place, snippet in enumerate(left) if place not in wrong]
-            except CppError as error:
-                if len(left) > 1:
-                    return done | self._one_by_one(left)
-                return done | {left[0]: error}
-            else:
-                return done | {snippet: Built(snippet, library, place) for place, snippet in enumerate(left)}
-        return done
+        wrong: dict[int, CppError] = {}
+        try:
+            library = self._loaded(snippets)
+        except HeaderError as error:
+            self._header_error = error
+            return dict.fromkeys(snippets, error)
+        except CompileFailed as failure:
+            if len(snippets) == 1:
+                return {snippets[0]: error_of(failure.output, diagnostics(failure.output))}
+            wrong = by_snippet(failure.output, len(snippets))
+        except CppError as error:
+            if len(snippets) == 1:
+                return {snippets[0]: error}
+        else:
+            return {snippet: Built(snippet, library, place) for place, snippet in enumerate(snippets)}
+        return self._parted(snippets, {snippets[place]: error for place, error in wrong.items()})
 
-    def _one_by_one(self, snippets: Sequence[CppSnippet]) -> Results:
-        done: Results = {}
-        for snippet in snippets:
-            done.update(self.unit([snippet]))
-        return done
+    def _parted(self, snippets: Sequence[CppSnippet], wrong: Mapping[CppSnippet, CppError]) -> Results:
+        """Compile the rest together; alone what may be its neighbours' fault, or all if nobody is known."""
+        done: Results = {snippet: error for snippet, error in wrong.items() if not may_clash(error)}
+        for snippet in wrong or snippets:
+            if snippet not in done:
+                done.update(self.unit([snippet]))
+        rest = [snippet for snippet in snippets if wrong and snippet not in wrong]
+        return done | self.unit(rest) if rest else done
 
     def _loaded(self, snippets: Sequence[CppSnippet]) -> Library:
         path = self._compiled(snippets) / _LIBRARY
@@ -122,6 +122,8 @@ class _Builder:
         if snippets[0].uses_python:
             # Few snippets do, and a precompiled header is large.
             tools = tools.with_python()
+        elif self._header_error is not None:
+            raise self._header_error
         elif not self._full:
             header = precompiled(tools, caches(), cache, self._timeout_s)
 

@@ -52,7 +52,7 @@ def run_compiler(command: Sequence[str], temporary: Path, timeout_s: float) -> N
         except subprocess.TimeoutExpired:
             _end(process)
             text = f"error: compiling takes longer than {timeout_s:g} s, and was given up"
-            raise CompileFailed(text, crashed=True) from None
+            raise CompileFailed(text) from None
         except BaseException:
             _end(process)
             raise

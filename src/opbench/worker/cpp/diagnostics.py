@@ -15,6 +15,8 @@ LONGEST_MESSAGE = 300
 _PLACE = re.compile(
     rf"\b{PLACE_NAME}\.(?:(?P<snippet>\d+)\.(?P<part>setup|stmt)|global_setup)(?P<end>_end)?:(?P<line>\d+)"
 )
+# What a neighbour may have to do with: alone it need not be an error.
+_CLASH = re.compile(r"conflict|redefin|redeclar|previous|different|ambiguous")
 _ERROR = re.compile(r"(?:^|: )(?:(?:fatal|internal compiler) )?error: (?P<message>.*)", re.IGNORECASE)
 
 
@@ -89,6 +91,11 @@ def by_snippet(output: str, count: int) -> dict[int, CppError]:
         if error.place is not None and error.place.snippet is not None:
             mine.setdefault(error.place.snippet, []).append(error)
     return {place: error_of(output, own) for place, own in mine.items() if place < count}
+
+
+def may_clash(error: CppError) -> bool:
+    """Whether an error could come from what another snippet of the same translation unit declares."""
+    return _CLASH.search(str(error)) is not None
 
 
 def _cut(text: str) -> str:

@@ -13,6 +13,10 @@ class CppError(RuntimeError):
         self.output = output
 
 
+class HeaderError(CppError):
+    """Torch's own headers do not compile here, so nothing does."""
+
+
 class CppException(RuntimeError):  # noqa: N818 (it stands for a C++ exception)
     """What a running snippet threw; the message says in which part, and what type it had."""
 

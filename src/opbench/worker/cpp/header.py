@@ -8,7 +8,7 @@ from pathlib import Path
 from opbench.worker.cpp.cache import Cache, digest
 from opbench.worker.cpp.compiler import CompileFailed, run_compiler
 from opbench.worker.cpp.diagnostics import diagnostics, error_of
-from opbench.worker.cpp.errors import CppError
+from opbench.worker.cpp.errors import HeaderError
 from opbench.worker.cpp.toolchain import Toolchain
 
 HEADER = "front.hpp"
@@ -35,7 +35,7 @@ def precompiled(tools: Toolchain, readable: Sequence[Cache], cache: Cache, timeo
         return cache.make(key, fill)
     except CompileFailed as failure:
         error = error_of(failure.output, diagnostics(failure.output))
-        raise CppError(
+        raise HeaderError(
             f"torch's headers do not compile with {tools.compiler[0]}: {error}", error.output
         ) from None
 
