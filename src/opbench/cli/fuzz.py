@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import time
+from pathlib import Path
 
 import msgspec
 
@@ -82,9 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
         )
         outcome = search(space, looking, effort, confirm=confirming, stopped=lambda: stop.finishing)
         pairs = [(found, looking.cases(found.candidate)) for found in outcome.found]
-        if output is not None and pairs:
+        if output is not None:
             what = f"where {names[1]} and {names[0]} differ most on {arguments.op}, of seed {seed}"
             output.write(found_suite(f"{arguments.op} differences", what, names, pairs))
+    if arguments.output and not pairs:
+        # A suite without cases is none.
+        Path(arguments.output).unlink(missing_ok=True)
     if not arguments.json and pairs:
         lines = DifferenceLines(names, screen.width)
         screen.line(lines.header())
@@ -128,5 +132,7 @@ def _say_what_came_of_it(
             f"opbench: ratio is how many times as long {names[1]} takes as {names[0]}; in {apart} of"
             f" {len(found)} it is beyond what the intervals of both leave open"
         )
-    if output is not None and found:
+    if output and found:
         say(f"opbench: written to {output}; opbench run {output} measures them")
+    elif output:
+        say(f"opbench: nothing was found, so {output} was not written")

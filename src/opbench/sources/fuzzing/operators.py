@@ -12,7 +12,7 @@ from opbench.cases.identity import case_id
 from opbench.cases.model import Case, Suite
 from opbench.cases.names import canonical_operator, operator_spellings
 from opbench.cases.suggest import nearest
-from opbench.sources.fuzzing.checks import checked_seed, count_of_items
+from opbench.sources.fuzzing.checks import count_of_items
 from opbench.sources.fuzzing.families import FAMILIES, Recipe
 from opbench.sources.fuzzing.fuzzer import Fuzzer
 from opbench.sources.fuzzing.item import Item
@@ -23,32 +23,34 @@ class FuzzedOperator:
     the operator is in), or a Fuzzer, whose tensors are then the arguments in their order."""
 
     def __init__(
-        self, op: str, *, seed: int | None = 0, fuzzer: str | Fuzzer | None = None, dtype: Any = ""
+        self, op: str, *, seed: int | None = None, fuzzer: str | Fuzzer | None = None, dtype: Any = ""
     ) -> None:
         if not isinstance(op, str) or canonical_operator(op) is None:
             raise ArgumentError(f"op must be the name of an operator, not {op!r}")
         self.op = op
         self._recipe: Recipe | None = None
         if isinstance(fuzzer, Fuzzer):
-            if dtype:
-                raise ArgumentError(
-                    "dtype must be left out where fuzzer is a Fuzzer: its tensors have theirs"
-                )
+            for argument, given in (("seed", seed is not None), ("dtype", bool(dtype))):
+                if given:
+                    raise ArgumentError(
+                        f"{argument} must be left out where fuzzer is a Fuzzer: it has its own"
+                    )
             self.family, self.fuzzer = "own", fuzzer
             return
+        if fuzzer is not None and not isinstance(fuzzer, str):
+            raise ArgumentError(f"fuzzer must be a Fuzzer or the name of a family, not {fuzzer!r}")
         self.family = fuzzer or family_of(op)
         self._recipe = _recipe(op, self.family)
-        seed = seed if seed is None else checked_seed(seed)
         self.fuzzer = self._recipe.make(seed, _dtype(dtype) or self._recipe.dtype)
 
-    def case(self, item: Item, **fields: Any) -> Case:
+    def case(self, item: Item, *, tags: Sequence[str] = (), **fields: Any) -> Case:
         """The call of the operator with the tensors of an item."""
         if self._recipe is None:
             args: list[Any] = list(item.tensors.values())
             kwargs: dict[str, Any] = {}
         else:
             args, kwargs = self._recipe.arguments(item)
-        return call(self.op, *args, kwargs=kwargs, tags=("fuzzed", self.family), **fields)
+        return call(self.op, *args, kwargs=kwargs, tags=("fuzzed", self.family, *tags), **fields)
 
 
 def fuzzed_cases(
@@ -69,6 +71,8 @@ def fuzzed_cases(
     count = count_of_items("n", n)
     if not count:
         raise ArgumentError("n must be at least 1: a suite has cases")
+    if not directions:
+        raise ArgumentError("directions must name at least one, such as 'forward'")
     made = FuzzedOperator(op, seed=seed, fuzzer=fuzzer, dtype=dtype)
 
     def cases() -> Iterator[Case]:
@@ -107,9 +111,9 @@ def family_of(op: str) -> str:
     )
 
 
-def _recipe(op: str, family: Any) -> Recipe:
+def _recipe(op: str, family: str) -> Recipe:
     if family not in FAMILIES:
-        near = nearest(str(family), FAMILIES)
+        near = nearest(family, FAMILIES)
         hint = f"; did you mean {near}?" if near else ""
         raise ArgumentError(f"fuzzer has no family {family!r} (there are {', '.join(FAMILIES)}){hint}")
     known = FAMILIES[family].operators
