@@ -106,14 +106,14 @@ def test_verdicts_say_what_is_more_than_noise() -> None:
     tight = [1e-6 * (1 + step * 1e-5) for step in range(-20, 21)]
     results += [timed(tight, sub_label="alike"), timed([1e-6, 1.1e-6], sub_label="few")]
     compare = Compare(results)
-    compare.show_significance()
+    compare.show_significance(drift=0)
     assert verdicts(compare) == [None, "faster", "slower", "undecided", "same", "undecided"]
     reasons = [record["verdict_reason"] for record in compare.to_records()]
-    assert reasons[1] == "the intervals of the medians do not meet"
-    assert reasons[-1] == "2 samples are too few, 9 are needed"
+    assert reasons[1] == "the whole interval of the ratio is below 1"
+    assert reasons[-1] == "too few samples: such confidence needs 9 on both sides"
     assert "0.900x faster" in str(compare)
     assert "for all 5 comparisons together" in str(compare)
-    compare.show_significance(same_within=0.05)
+    compare.show_significance(same_within=0.05, drift=0)
     assert verdicts(compare) == [None, "faster", "slower", "same", "same", "undecided"]
 
 
@@ -121,12 +121,62 @@ def test_a_difference_smaller_than_what_matters_is_none() -> None:
     base = [1e-6 * (1 + step * 1e-5) for step in range(-20, 21)]
     results = [timed(base), timed([time * 1.005 for time in base], stmt="g")]
     compare = Compare(results)
-    compare.show_significance()
+    compare.show_significance(drift=0)
     assert verdicts(compare) == [None, "same"]
-    compare.show_significance(same_within=0.001)
+    compare.show_significance(same_within=0.001, drift=0)
     assert verdicts(compare) == [None, "slower"]
-    compare.show_significance(same_within=0)
+    compare.show_significance(same_within=0, drift=0)
     assert verdicts(compare) == [None, "slower"]
+
+
+def test_one_measurement_of_each_is_not_believed_to_the_last_percent() -> None:
+    def verdict(ratio: float, **settings: float) -> str | None:
+        compare = Compare([timed(1e-6), timed(ratio * 1e-6, stmt="g")])
+        compare.show_significance(**settings)
+        return verdicts(compare)[1]
+
+    assert [verdict(ratio) for ratio in (0.9, 0.97, 1.0, 1.03, 1.1)] == [
+        *("faster", "undecided", "undecided", "undecided", "slower"),
+    ]
+    assert verdict(0.97, drift=0) == "faster"
+    assert verdict(1.0, same_within=0.1) == "same"
+    assert verdict(1.1, drift=0.2) == "undecided"
+
+
+def replicated(random: np.random.Generator, median_s: float, drift: float, count: int, **task: Any) -> Any:
+    """Measurements of one thing, each steady by itself, that drift apart."""
+    return [timed(median_s * float(random.lognormal(0, drift)), **task) for _ in range(count)]
+
+
+def test_with_replicates_measurements_are_what_is_compared() -> None:
+    random = default_rng(11)
+    wrong = found = believed = 0
+    for _ in range(100):
+        first = replicated(random, 1e-6, 0.02, 10)
+        compare = Compare(first + replicated(random, 1e-6, 0.02, 10, stmt="g"))
+        compare.show_significance(same_within=0)
+        wrong += verdicts(compare)[1] != "undecided"
+        compare.show_significance(same_within=0.1)
+        believed += verdicts(compare)[1] == "same"
+        compare = Compare(first + replicated(random, 1.06e-6, 0.02, 10, stmt="g"))
+        compare.show_significance()
+        found += verdicts(compare)[1] == "slower"
+        assert "replicates" not in str(compare)
+    assert wrong <= 10
+    assert found >= 60
+    assert believed >= 90
+
+
+def test_too_few_replicates_are_no_replicates() -> None:
+    random = default_rng(12)
+    results = replicated(random, 1e-6, 0.0, 6) + replicated(random, 1.03e-6, 0.0, 6, stmt="g")
+    compare = Compare(results)
+    compare.show_significance()
+    assert verdicts(compare)[1] == "undecided"
+    assert "Too few replicates to see how far measurements drift: 5% were allowed" in str(compare)
+    compare.extend_results(replicated(random, 1e-6, 0.0, 1) + replicated(random, 1.03e-6, 0.0, 1, stmt="g"))
+    assert verdicts(compare)[1] == "slower"
+    assert "replicates" not in str(compare)
 
 
 @pytest.mark.parametrize("to", ["first", "best"])
@@ -139,7 +189,7 @@ def test_alike_times_are_seldom_told_apart(to: str, columns: int) -> None:
         times = random.lognormal(-13, 0.1, (columns, 25))
         compare = Compare([timed(row, description=str(place)) for place, row in enumerate(times.tolist())])
         compare.show_ratios(to)
-        compare.show_significance(same_within=0.001)
+        compare.show_significance(same_within=0.001, drift=0)
         wrong += any(verdict in ("faster", "slower", "same") for verdict in verdicts(compare))
     # 10 are expected at most; 20 of them would be three standard deviations more.
     assert wrong <= 20
@@ -151,7 +201,7 @@ def test_different_times_are_told_apart() -> None:
     for _ in range(50):
         first, second = random.lognormal(-13, 0.02, (2, 40))
         compare = Compare([timed(first.tolist()), timed((second * 1.05).tolist(), stmt="g")])
-        compare.show_significance()
+        compare.show_significance(drift=0)
         found += verdicts(compare)[1] == "slower"
     assert found >= 48
 
@@ -162,7 +212,7 @@ def test_intervals_of_ratios_cover_the_truth() -> None:
     for _ in range(200):
         first, second = random.gamma(2, 1e-6, (2, 30))
         compare = Compare([timed(first.tolist()), timed((second * 1.3).tolist(), stmt="g")])
-        compare.show_significance(0.9)
+        compare.show_significance(0.9, drift=0)
         record = compare.to_records()[1]
         covered += record["ratio_low"] <= 1.3 <= record["ratio_high"]
     assert covered >= 0.9 * 200
@@ -204,6 +254,8 @@ def test_ratios_are_quotients_of_what_is_shown(results: list[Measurement], to: A
         (lambda one: one.show_significance(True), "confidence must be"),
         (lambda one: one.show_significance(same_within=2), "same_within must be a share"),
         (lambda one: one.show_significance(same_within=float("nan")), "same_within must be a share"),
+        (lambda one: one.show_significance(drift=-1), "drift must be a share from 0 on and below 1, not -1"),
+        (lambda one: one.show_significance(drift=None), "drift must be a number, not NoneType"),
     ],
 )
 def test_a_wrong_argument_is_named(call: Any, message: str) -> None:

@@ -11,9 +11,10 @@ from opbench.cases.errors import ArgumentError
 from opbench.cases.suggest import nearest
 from opbench.reports.compare import as_markup, as_records, contrasts, entries, grid, selection
 from opbench.reports.compare.as_text import text_of
-from opbench.reports.compare.contrasts import Across, Baseline, Significance
+from opbench.reports.compare.contrasts import Across, Baseline
 from opbench.reports.compare.sheet import Look, Sheet, sheet_of
 from opbench.reports.compare.tones import Colorize
+from opbench.reports.compare.verdicts import Significance
 from opbench.results.timing import Measurement
 
 _ACROSS: tuple[Across, ...] = ("columns", "rows", "envs")
@@ -89,17 +90,20 @@ class Compare:
         usual: Across = "columns" if several else "rows"
         self._baseline = Baseline(across or usual, "best" if to == "best" else "first")
 
-    def show_significance(self, confidence: float = 0.95, *, same_within: float = 0.01) -> None:
+    def show_significance(
+        self, confidence: float = 0.95, *, same_within: float = 0.01, drift: float = 0.05
+    ) -> None:
         """Put a verdict beside each ratio: faster, slower, same (within a share) or undecided.
 
-        The confidence is that of all verdicts together. It is about the times that were taken, not about what
-        another process would see.
+        The confidence is that of all verdicts together. `drift` is how far two measurements of one thing may
+        differ, as a share; it counts where there are too few replicates to see that.
         """
-        if isinstance(confidence, bool) or not 0 < _number(confidence, "confidence") < 1:
+        if not 0 < _number(confidence, "confidence") < 1:
             raise ArgumentError(f"confidence must be above 0 and below 1, not {confidence!r}")
-        if isinstance(same_within, bool) or not 0 <= _number(same_within, "same_within") < 1:
-            raise ArgumentError(f"same_within must be a share from 0 on and below 1, not {same_within!r}")
-        self._significance = Significance(confidence, same_within)
+        for name, share in (("same_within", same_within), ("drift", drift)):
+            if not 0 <= _number(share, name) < 1:
+                raise ArgumentError(f"{name} must be a share from 0 on and below 1, not {share!r}")
+        self._significance = Significance(confidence, same_within, drift)
         if self._baseline is None:
             self.show_ratios()
 
@@ -228,6 +232,6 @@ def _named(grids: list[grid.Grid], across: Across, name: str) -> Baseline:
 
 
 def _number(value: Any, name: str) -> float:
-    if not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise ArgumentError(f"{name} must be a number, not {type(value).__name__}")
     return value

@@ -1,21 +1,15 @@
-"""Times beside a baseline: their ratio, where it truly lies, and whether it is more than noise.
-
-Two medians differ when their intervals do not meet. Each interval comes from order statistics, so nothing is
-assumed of how the times are distributed, and each is so wide that all comparisons together hold with the
-confidence asked for (Bonferroni's rule).
-"""
+"""Times beside a baseline: which one is compared with which, and their ratio."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
+from opbench.reports.compare.entries import Entry
 from opbench.reports.compare.grid import Contrast, Grid, GridRow, one_line
-from opbench.results.timing import Measurement
+from opbench.reports.compare.verdicts import Significance, judged, ratio_of
 from opbench.results.units import ordered_unique
-from opbench.worker.probes.estimate import fewest
 
 Across: TypeAlias = Literal["columns", "rows", "envs"]
 
@@ -40,14 +34,6 @@ class Baseline:
         return f"the best of all {what}s"
 
 
-@dataclass(frozen=True)
-class Significance:
-    """What a difference must be to count: certain to this degree, and larger than `same_within`."""
-
-    confidence: float = 0.95
-    same_within: float = 0.01
-
-
 def contrasted(
     grids: Sequence[Grid], baseline: Baseline, significance: Significance | None
 ) -> tuple[list[Grid], int]:
@@ -62,20 +48,21 @@ def contrasted(
         rows = [list(row.contrasts) for row in grid.rows]
         for group, base in found:
             for one in group:
-                rows[one.row][one.column] = _contrast(one.times, base, significance, family)
+                rows[one.row][one.column] = _contrast(one.entry, base, significance, family)
         pairs = zip(grid.rows, rows, strict=True)
         filled.append(replace(grid, rows=tuple(replace(row, contrasts=tuple(new)) for row, new in pairs)))
     return filled, family
 
 
 class _Rival(NamedTuple):
-    """One of those that have a baseline in common: what it is called, where it stands, its times."""
+    """One of those that have a baseline in common: what it is called, and where it stands."""
 
     name: str
     is_first: bool
     row: int
     column: int
-    times: Measurement
+    entry: Entry
+    median_s: float
 
 
 def _groups(grid: Grid, across: Across) -> list[list[_Rival]]:
@@ -88,7 +75,9 @@ def _groups(grid: Grid, across: Across) -> list[list[_Rival]]:
             is_first = key not in started
             started.add(key)
             if entry is not None and entry.times is not None:
-                groups.setdefault(key, []).append(_Rival(name, is_first, place, column, entry.times))
+                groups.setdefault(key, []).append(
+                    _Rival(name, is_first, place, column, entry, entry.times.median)
+                )
     return list(groups.values())
 
 
@@ -108,12 +97,20 @@ def env_name(env: str | None) -> str:
     return "unspecified" if env is None else env
 
 
-def _chosen(group: list[_Rival], baseline: Baseline) -> Measurement | None:
+def _chosen(group: list[_Rival], baseline: Baseline) -> Entry | None:
     if baseline.which == "best":
-        return min((one.times for one in group), key=lambda times: times.median)
+        return min(group, key=lambda one: one.median_s).entry
     if baseline.which == "first":
-        return next((one.times for one in group if one.is_first), None)
-    return next((one.times for one in group if one.name == baseline.name), None)
+        return next((one.entry for one in group if one.is_first), None)
+    return next((one.entry for one in group if one.name == baseline.name), None)
+
+
+def _contrast(entry: Entry, base: Entry, significance: Significance | None, family: int) -> Contrast:
+    if entry is base:
+        return Contrast(ratio_of(entry, base), is_baseline=True)
+    if significance is None:
+        return Contrast(ratio_of(entry, base))
+    return judged(entry, base, significance, family)
 
 
 def _comparisons(count: int, baseline: Baseline) -> int:
@@ -130,34 +127,3 @@ def names(tables: Sequence[Grid], across: Across) -> list[str]:
         else:
             found += [row.name if across == "rows" else env_name(row.env) for row in grid.rows]
     return ordered_unique(found)
-
-
-def _ratio(value: float, base: float) -> float:
-    if base > 0:
-        return value / base
-    return math.inf if value > 0 else math.nan
-
-
-def _contrast(
-    times: Measurement, base: Measurement, significance: Significance | None, family: int
-) -> Contrast:
-    ratio = _ratio(times.median, base.median)
-    if times is base:
-        return Contrast(ratio, is_baseline=True)
-    if significance is None:
-        return Contrast(ratio)
-    each = 1 - (1 - significance.confidence) / (2 * family)
-    own, other = times.interval(each), base.interval(each)
-    if own is None or other is None or min(own.confidence, other.confidence) < each:
-        least = min(len(times.raw_times), len(base.raw_times))
-        reason = f"{least} samples are too few, {fewest(each)} are needed"
-        return Contrast(ratio, verdict="undecided", reason=reason)
-    low, high = _ratio(own.low, other.high), _ratio(own.high, other.low)
-    within = significance.same_within
-    if low >= 1 / (1 + within) and high <= 1 + within:
-        return Contrast(ratio, low, high, "same", f"they differ by less than {within * 100:.3g}%")
-    if own.high < other.low:
-        return Contrast(ratio, low, high, "faster", "the intervals of the medians do not meet")
-    if own.low > other.high:
-        return Contrast(ratio, low, high, "slower", "the intervals of the medians do not meet")
-    return Contrast(ratio, low, high, "undecided", "the intervals of the medians meet")

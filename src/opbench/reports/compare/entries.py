@@ -21,6 +21,8 @@ class Entry:
 
     task: TaskSpec
     times: Measurement | None
+    # Of each replicate, in the order in which they came.
+    medians: tuple[float, ...] = ()
     # Of a row of a run: what tells apart cases that are described in the same words.
     case_id: str = ""
     status: str = "ok"
@@ -72,7 +74,8 @@ def _merged(group: list[Entry]) -> Entry:
         reason = f": {failed[0].reason}" if failed[0].reason else ""
         message = f"{len(failed)} of {len(group)} replicates {failed[0].status}{reason}"
         times = replace(times, cautions=(*times.cautions, Caution("failed_replicates", message)))
-    return replace(group[0], times=times, status="ok", reason="")
+    medians = tuple(one.median for one in timed)
+    return replace(group[0], times=times, medians=medians, status="ok", reason="")
 
 
 def _last_attempts(rows: list[Row]) -> list[Row]:
@@ -107,11 +110,11 @@ def _from_row(row: Row, tells_run: bool) -> Entry:
         language=case.language,
     )
     if row.status != "ok":
-        return Entry(task, None, row.case_id, row.status.replace("_", " "), row.reason)
+        return Entry(task, None, (), row.case_id, row.status.replace("_", " "), row.reason)
     try:
-        return Entry(task, Measurement.from_row(row, task), row.case_id)
+        return Entry(task, Measurement.from_row(row, task), (), row.case_id)
     except ArgumentError as error:
-        return Entry(task, None, row.case_id, "not timed", str(error))
+        return Entry(task, None, (), row.case_id, "not timed", str(error))
 
 
 def _variant(row: Row) -> str:

@@ -30,6 +30,8 @@ class Contrast:
     high: float | None = None
     verdict: Verdict | None = None
     reason: str = ""
+    # By how much measurements of one thing were allowed to differ, where that is not known.
+    drift: float = 0.0
     is_baseline: bool = False
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from opbench.reports import format as fmt
 from opbench.reports.compare import figures
-from opbench.reports.compare.contrasts import Baseline, Significance
+from opbench.reports.compare.contrasts import Baseline
 from opbench.reports.compare.entries import Entry
 from opbench.reports.compare.grid import Contrast, Grid, GridRow, one_line
 from opbench.reports.compare.tones import Colorize, Tone, tone_of
+from opbench.reports.compare.verdicts import Significance
 from opbench.reports.text import printable
 from opbench.results.timing import Measurement
 from opbench.results.units import ordered_unique, unit_to_english
@@ -92,7 +93,7 @@ def sheet_of(grid: Grid, look: Look, comparisons: int) -> Sheet:
         ),
         grid.tells_env,
         f"Times are in {unit_to_english(unit)}s ({unit}).",
-        (*_notes(grid, look), *(_ratio_notes(look, comparisons) if any(is_ratio) else ())),
+        (*_notes(grid, look), *(_ratio_notes(grid, look, comparisons) if any(is_ratio) else ())),
     )
 
 
@@ -179,13 +180,14 @@ def _cautions(timed: Sequence[Measurement]) -> Iterator[str]:
         yield f"(!) {messages[0]}{more}"
 
 
-def _ratio_notes(look: Look, comparisons: int) -> Iterator[str]:
+def _ratio_notes(grid: Grid, look: Look, comparisons: int) -> Iterator[str]:
     if look.baseline is not None:
         yield f"Ratios are times divided by those of {printable(look.baseline.text)}: below 1 is faster."
     if look.significance is not None:
         confidence, within = look.significance.confidence * 100, look.significance.same_within * 100
         together = f"all {comparisons} comparisons together" if comparisons > 1 else "this comparison"
-        yield (
-            f"Verdicts have a confidence of {confidence:.4g}% for {together}; same: within {within:.3g}%. "
-            "They are about the processes measured: others may differ."
-        )
+        yield f"Verdicts have a confidence of {confidence:.4g}% for {together}; same: within {within:.3g}%."
+        drift = max((one.drift for row in grid.rows for one in row.contrasts if one is not None), default=0.0)
+        if drift:
+            share = f"{drift * 100:.3g}%"
+            yield f"Too few replicates to see how far measurements drift: {share} were allowed for it."
