@@ -25,6 +25,8 @@ from opbench.execution.api import new_run
 from opbench.execution.statement import CopyIfCallgrind, called
 from opbench.execution.timer import Timer
 from opbench.results.store import Store
+from opbench.worker.probes import loop
+from opbench.worker.runtimes.prepared import Body
 
 BARELY = opbench.Plan(name="barely", samples=6, warmup_calls=1, calls_per_sample=1)
 
@@ -63,15 +65,20 @@ def test_globals_are_not_written_to() -> None:
     assert names == {"x": 1}
 
 
-def test_one_measurement_leaves_nothing_to_the_next() -> None:
-    seen = Seen()
-    timer = Timer("seen(k)", "global k; k = k + 1", globals={"k": 0, "seen": seen})
-    once(timer)
-    first = max(seen.values)
-    seen.values.clear()
-    once(timer)
-    assert first < 20
-    assert max(seen.values) <= 2 * first
+def test_a_timer_compiles_its_loop_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = Seen()
+    original = loop._compile
+
+    def compile_and_tell(body: Body, *how: Any) -> Any:
+        compiled(body.filename)
+        return original(body, *how)
+
+    monkeypatch.setattr(loop, "_compile", compile_and_tell)
+    timer = Timer("x + 1", "x = 1")
+    timer.timeit(100)
+    timer.blocked_autorange(min_run_time=0.01)
+    timer.adaptive_autorange()
+    assert len([name for name in compiled.values if name.startswith("<snippet")]) == 1
 
 
 @pytest.mark.parametrize(

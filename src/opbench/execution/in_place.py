@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
+from math import ceil
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,11 +27,16 @@ from opbench.worker.probes.samples import Samples
 from opbench.worker.probes.timer import Timer as Resolution
 from opbench.worker.runtimes.prepared import Prepared
 
-# A block lasts so long at least, so many steps of the clock, and so many readings of it.
-LEAST_BLOCK_NS = 1e6
+# A block lasts so many steps of the clock, and so many readings of it if there is time.
 STEPS_PER_BLOCK = 100
 READINGS_PER_BLOCK = 1000
+# Times of single blocks often have two or more values, between which the median of many short ones jumps;
+# in longer blocks they average out. Where others want the processor too, more of the short ones are clean.
+SHORT_BLOCK_NS = 1e6
+LONG_BLOCK_NS = 1e7
+USUAL_SAMPLES = 40
 LEAST_SAMPLES = 20
+TRIALS = 4
 # `timeit` is asked for calls, not for samples; more than these tell no more.
 MOST_SAMPLES_OF_TIMEIT = 100
 LEAST_WARM_UP_CALLS = 2
@@ -121,11 +127,14 @@ class Session:
         plan["budget_s"] = plan["warmup_s"] = span.least_s
         first_ns = sampler.warm(1)
         self._look()
-        wanted = max(LEAST_BLOCK_NS, READINGS_PER_BLOCK * self._resolution.cost_ns)
-        # Twenty samples are worth more than blocks that are longer than the clock needs.
-        target = max(self._shortest(), min(wanted, span.least_s * 1e9 / LEAST_SAMPLES))
+        budget_ns = span.least_s * 1e9
+        target = self._target(min(max(SHORT_BLOCK_NS, budget_ns / USUAL_SAMPLES), LONG_BLOCK_NS), budget_ns)
         warmed = warm_up(sampler.warm, sampler.clock.now, plan, target=target, spent_ns=first_ns, called=1)
         sampler.clock.find_threads()
+        short = self._target(SHORT_BLOCK_NS, budget_ns)
+        if short < target and warmed.calls_per_sample > 1 and self._is_disturbed(warmed.calls_per_sample):
+            calls = ceil(warmed.calls_per_sample * short / target)
+            warmed = warmed._replace(calls_per_sample=calls)
         samples = Samples(plan)
 
         def stop(elapsed_s: float) -> str:
@@ -146,6 +155,16 @@ class Session:
 
         take(plan, sampler, samples, warmed.calls_per_sample, stop, tell)
         return self._measurement(samples, warmed)
+
+    def _target(self, wanted_ns: float, budget_ns: float) -> float:
+        """How long a block should last, in ns: twenty of them are worth more than longer ones."""
+        wanted_ns = max(wanted_ns, READINGS_PER_BLOCK * self._resolution.cost_ns)
+        return max(self._shortest(), min(wanted_ns, budget_ns / LEAST_SAMPLES))
+
+    def _is_disturbed(self, calls: int) -> bool:
+        """Whether blocks of so many calls are often disturbed."""
+        disturbed = sum(self._sampler.sample(calls).flags != 0 for _ in range(TRIALS))
+        return 2 * disturbed >= TRIALS
 
     def _look(self) -> None:
         """Measure the clock, now that the first call has started whatever there is to start."""

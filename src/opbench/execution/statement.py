@@ -78,7 +78,6 @@ class Statement:
 
             task = self.task
             return prepare_cpp(task.stmt, task.setup, task.global_setup, num_threads=task.num_threads)
-        # What one measurement leaves in its globals is not there for the next one.
         namespace = dict(self.namespace)
         if self.function is None:
             body = self._body(self.task.stmt, namespace)

@@ -204,8 +204,3 @@ def test_tracebacks_show_the_lines_of_a_snippet() -> None:
 def test_a_snippet_has_no_backward_of_its_own(direction: str) -> None:
     with pytest.raises(Unsupported, match="write it into the statement"):
         snippet.prepare({"stmt": "pass", "direction": direction})
-
-
-def test_another_language_is_refused_by_name() -> None:
-    with pytest.raises(Unsupported, match=r"C\+\+"):
-        snippet.prepare({"stmt": ";", "language": "cpp"})

@@ -75,7 +75,7 @@ def maker(
         shadowed = {name: namespace[name] for name in sorted(local) if name in namespace}
         if shadowed:
             names = {**names, **shadowed}
-            block = _function(_compile(body, tuple(names), marks, between is not None), namespace)
+            block = _function(_kept(body, tuple(names), marks, between is not None), namespace)
 
     def start() -> Loop:
         loop: Loop = block(clock, mark, between, **names)
@@ -113,12 +113,18 @@ def empty(body: Body) -> Body:
 
 def _code_of(body: Body, marks: Marks, between: bool) -> CodeType:
     if body.source:
-        return _kept(body.source, tuple(body.names), body.fresh, marks, between)
-    return _compile(body, tuple(body.names), marks, between)
+        return _of_source(body.source, tuple(body.names), body.fresh, marks, between)
+    return _kept(body, tuple(body.names), marks, between)
+
+
+def _kept(body: Body, names: tuple[str, ...], marks: Marks, between: bool) -> CodeType:
+    if (names, marks, between) not in body.codes:
+        body.codes[names, marks, between] = _compile(body, names, marks, between)
+    return body.codes[names, marks, between]
 
 
 @lru_cache(maxsize=256)
-def _kept(
+def _of_source(
     source: str, names: tuple[str, ...], fresh: tuple[str, ...], marks: Marks, between: bool
 ) -> CodeType:
     # What opbench writes itself is the same for many cases, so it is kept compiled.

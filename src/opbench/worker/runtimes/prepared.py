@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any, Protocol
 
 
@@ -36,6 +37,8 @@ class Body:
     globals: dict[str, Any] | None = None
     filename: str = "<opbench loop>"
     native: Native | None = None
+    # Loops around it that were compiled already, by what they are like.
+    codes: dict[Any, CodeType] = field(default_factory=dict, repr=False, compare=False)
 
 
 class Pool(Protocol):
