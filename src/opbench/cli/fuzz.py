@@ -68,38 +68,46 @@ def run(arguments: argparse.Namespace) -> int:
     for side in sides:
         side.change(space.case(first))
     names = (sides[0].name, sides[1].name)
+    plans = plan_from(arguments, _search_plan()), plan_from(arguments)
     started = time.monotonic()
     screen = Screen()
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(contextlib.closing(StopSignal()))
-        output = stack.enter_context(open_output(arguments.output)) if arguments.output else None
+        output = None
+        if arguments.output:
+            # A suite without cases is none: whatever ends the search before there are any, no file is left.
+            stack.callback(_remove_if_empty, Path(arguments.output))
+            output = stack.enter_context(open_output(arguments.output))
         interrupts = stack.enter_context(Interrupts(stop))
         progress = stack.enter_context(progress_for(arguments.quiet))
         if isinstance(progress, Bar):
             stack.enter_context(screen.use(progress.console))
         looking, confirming = (
             PairMeasure(space, sides, _options(arguments, plan, environments), listener=progress, stop=stop)
-            for plan in (plan_from(arguments, _search_plan()), plan_from(arguments))
+            for plan in plans
         )
         outcome = search(space, looking, effort, confirm=confirming, stopped=lambda: stop.finishing)
         pairs = [(found, looking.cases(found.candidate)) for found in outcome.found]
-        if output is not None:
+        if output is not None and pairs:
             what = f"where {names[1]} and {names[0]} differ most on {arguments.op}, of seed {seed}"
             output.write(found_suite(f"{arguments.op} differences", what, names, pairs))
-    if arguments.output and not pairs:
-        # A suite without cases is none.
-        Path(arguments.output).unlink(missing_ok=True)
-    if not arguments.json and pairs:
+    if arguments.json:
+        for found, cases in pairs:
+            screen.text(difference_line(found, names, cases))
+    elif pairs:
         lines = DifferenceLines(names, screen.width)
         screen.line(lines.header())
         screen.lines(lines.line(found, cases[0]) for found, cases in pairs)
-    for found, cases in pairs if arguments.json else ():
-        screen.text(difference_line(found, names, cases))
     _say_what_came_of_it(outcome, names, time.monotonic() - started, arguments.output)
     problems = [*looking.problems, *confirming.problems]
     if problems and not interrupts.received:
         say(f"opbench: not measured: {outcome.not_measured}; the first: {problems[0]}")
     return interrupts.exit_code or (1 if problems or not pairs else 0)
+
+
+def _remove_if_empty(path: Path) -> None:
+    if path.is_file() and not path.stat().st_size:
+        path.unlink()
 
 
 def _search_plan() -> Plan:
