@@ -28,8 +28,16 @@ def test_without_a_compiler_it_is_said_what_to_install(
 def test_a_compiler_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(NoCompilerError, match=r"\$CXX names 'my-c\+\+', which is not there"):
         toolchain({"CXX": "my-c++ -m64", "PATH": str(tmp_path)})
-    with pytest.raises(NoCompilerError, match="cannot be read as a command"):
+
+
+def test_variables_that_are_no_words_are_named(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        NoCompilerError, match=r"\$CXX cannot be read as words \(No closing quotation\): 'c\+\+"
+    ):
         toolchain({"CXX": "'c++"})
+    monkeypatch.setenv("CXXFLAGS", '-D"A')
+    with pytest.raises(NoCompilerError, match=r"\$CXXFLAGS cannot be read as words"):
+        toolchain()
 
 
 def test_a_compiler_that_does_not_work_is_named(tmp_path: Path) -> None:

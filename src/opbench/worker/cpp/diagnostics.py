@@ -16,7 +16,7 @@ _PLACE = re.compile(
     rf"\b{PLACE_NAME}\.(?:(?P<snippet>\d+)\.(?P<part>setup|stmt)|global_setup)(?P<end>_end)?:(?P<line>\d+)"
 )
 # What a neighbour may have to do with: alone it need not be an error.
-_CLASH = re.compile(r"conflict|redefin|redeclar|previous|different|ambiguous")
+_CLASH = re.compile(r"conflict|redefin|redeclar|previous|different|ambigu")
 _ERROR = re.compile(r"(?:^|: )(?:(?:fatal|internal compiler) )?error: (?P<message>.*)", re.IGNORECASE)
 
 

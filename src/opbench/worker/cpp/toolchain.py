@@ -89,7 +89,7 @@ def _toolchain(relevant: tuple[tuple[str, str], ...], path: str) -> Toolchain:
         raise NoCompilerError(
             f"this torch came without its C++ headers (no torch/all.h in {api}): C++ snippets need them"
         )
-    own = shlex.split(variables.get("CXXFLAGS", ""))
+    own = _words("CXXFLAGS", variables.get("CXXFLAGS", ""))
     clang = "clang" in version.lower()
     flags = (
         *_torch_flags(torch, clang),
@@ -114,10 +114,7 @@ def _toolchain(relevant: tuple[tuple[str, str], ...], path: str) -> Toolchain:
 
 
 def _compiler(given: str, path: str) -> tuple[str, ...]:
-    try:
-        words = shlex.split(given) or ["c++"]
-    except ValueError as error:
-        raise NoCompilerError(f"$CXX cannot be read as a command ({error}): {given}") from error
+    words = _words("CXX", given) or ["c++"]
     program = shutil.which(words[0], path=path or None)
     if program is None:
         said = f"$CXX names {words[0]!r}, which is not there" if given else "there is no `c++`"
@@ -126,6 +123,13 @@ def _compiler(given: str, path: str) -> tuple[str, ...]:
             "Fedora: dnf install gcc-c++; macOS: xcode-select --install) or name one in $CXX"
         )
     return (program, *words[1:])
+
+
+def _words(variable: str, given: str) -> list[str]:
+    try:
+        return shlex.split(given)
+    except ValueError as error:
+        raise NoCompilerError(f"${variable} cannot be read as words ({error}): {given}") from error
 
 
 def _version(compiler: tuple[str, ...]) -> str:
