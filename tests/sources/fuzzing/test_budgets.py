@@ -302,3 +302,25 @@ def test_a_dimension_that_is_not_strict_leaves_what_fits() -> None:
         seed=0,
     )
     assert {item.params["d"] for item in fuzzer.described(300)} == {2, 3}
+
+
+def test_more_structures_than_can_be_listed() -> None:
+    """Fourteen sizes that are each one of two others, or one: far more ways than anyone lists."""
+    names = [f"k{index}" for index in range(14)]
+    fuzzer = Fuzzer(
+        [
+            FuzzedParameter("a", 2, 9, "uniform"),
+            FuzzedParameter("b", 2, 9, "uniform"),
+            *(
+                FuzzedParameter(
+                    name, distribution={ParameterAlias("a"): 0.3, ParameterAlias("b"): 0.3, 1: 0.4}
+                )
+                for name in names
+            ),
+        ],
+        [FuzzedTensor("x", names, min_elements=64, max_elements=2**20)],
+        seed=0,
+    )
+    for item in fuzzer.described(50):
+        assert 64 <= math.prod(item.drawn["x"].size) <= 2**20
+    assert fuzzer.rejection_rate == 0
