@@ -145,10 +145,27 @@ def test_the_interval_has_the_confidence_that_it_says(one: Measurement, confiden
     assert interval.confidence == pytest.approx(actual[rank])
 
 
+def test_what_is_not_known_of_the_empty_loop_widens_the_interval() -> None:
+    times = [float(time) for time in range(10, 31)]
+    plain = of(*times).interval()
+    unsure = of(*times, baseline_uncertainty_s=12.0).interval()
+    assert plain is not None
+    assert unsure is not None
+    assert (plain.low, plain.high) == (15, 25)
+    assert (unsure.low, unsure.high) == (20 - 13, 20 + 13)
+    assert unsure.confidence == plain.confidence
+
+
+def test_the_spread_of_what_takes_no_time_is_no_warning() -> None:
+    nothing = Caution("indistinguishable", "the call cannot be told apart from an empty loop")
+    assert of(0.0, 0.0, 1e-12, 1e-11, cautions=(nothing,)).warnings == (nothing.message,)
+
+
 @given(MEASUREMENTS, st.none() | st.dictionaries(WORDS, st.integers() | WORDS | st.none() | st.booleans()))
 def test_json_and_torch_bring_it_back(one: Measurement, metadata: dict[Any, Any] | None) -> None:
     one.metadata = metadata
-    one.disturbed_times, one.source, one.baseline_s = [0.5], "opbench", 1e-9
+    one.disturbed_times, one.source = [0.5], "opbench"
+    one.baseline_s, one.baseline_uncertainty_s = 1e-9, 1e-10
     one.cautions = (Caution("idle", "It sleeps"),)
     assert Measurement.from_json(one.to_json()) == one
     assert "\n" not in one.to_json()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from functools import lru_cache
 from time import perf_counter_ns
 from typing import Any
@@ -13,6 +13,7 @@ from opbench.worker.probes.interference import UsageReader, steal_ns
 from opbench.worker.probes.sampler import Clock
 from opbench.worker.probes.timer import Timer as Resolution
 from opbench.worker.probes.timer import host_timer, measured
+from opbench.worker.runtimes.prepared import Native
 
 # A clock of somebody's own, or one that waits for a device, may be slow to read.
 FEW_READINGS = 12
@@ -50,6 +51,35 @@ def _synchroniser(torch: Any) -> Callable[[], None] | None:
             module.synchronize()
 
     return synchronize
+
+
+def waiting(native: Native) -> Native:
+    """A loop in machine code that ends when the accelerator is done, where one is used."""
+    wait = synchroniser()
+    return native if wait is None else _Waiting(native, wait)
+
+
+class _Waiting:
+    def __init__(self, native: Native, wait: Callable[[], None]) -> None:
+        self._native = native
+        self._wait = wait
+
+    @property
+    def empty(self) -> Native:
+        return _Waiting(self._native.empty, self._wait)
+
+    def loop(self) -> Generator[int, Iterable[Any], None]:
+        loop = self._native.loop()
+        elapsed_ns = next(loop)
+        try:
+            while True:
+                operands = yield elapsed_ns
+                start = perf_counter_ns()
+                loop.send(operands)
+                self._wait()
+                elapsed_ns = perf_counter_ns() - start
+        finally:
+            loop.close()
 
 
 def clock_for(source: Callable[[], float], threads: int) -> Clock:

@@ -198,6 +198,7 @@ class Session:
             disturbed_times=[time for time, counted in zip(raw, counts, strict=True) if not counted],
             cautions=tuple(Caution(**one) for one in found),
             baseline_s=base / calls / 1e9,
+            baseline_uncertainty_s=samples.base_uncertainty() / calls / 1e9,
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from opbench.cases.errors import ArgumentError
 from opbench.cases.suggest import nearest
+from opbench.execution.host_time import waiting
 from opbench.results.task import TaskSpec
 from opbench.worker.runtimes.prepared import Body, Prepared, body_of
 from opbench.worker.runtimes.snippet import Once, body_of_snippet
@@ -72,12 +73,12 @@ class Statement:
     kwargs: Mapping[str, Any] | None = None
 
     def prepared(self) -> Prepared:
-        """The loop's body, compiled. What is no statement raises an error that says where."""
+        """The statement as a loop has it inside. What is no statement raises an error that says where."""
         if self.language is Language.CPP:
-            from opbench.worker.runtimes.cpp import prepare_cpp
-
-            task = self.task
-            return prepare_cpp(task.stmt, task.setup, task.global_setup, num_threads=task.num_threads)
+            (found,) = compiled([self])
+            if isinstance(found, Exception):
+                raise found
+            return found
         namespace = dict(self.namespace)
         if self.function is None:
             body = self._body(self.task.stmt, namespace)
@@ -105,6 +106,23 @@ class Statement:
             raise ArgumentError(f"{part} is not Python: {error.msg} (line {error.lineno})") from None
         except ValueError as error:  # a zero byte, half a surrogate pair
             raise ArgumentError(f"stmt or setup is not Python: {error}") from None
+
+
+def compiled(statements: Sequence[Statement]) -> list[Prepared | RuntimeError]:
+    """C++ statements, compiled together as far as they can be; for one that is wrong, its error."""
+    import torch  # noqa: F401 (what they are compiled against must be loaded before they are)
+
+    from opbench.worker.cpp.snippet import CppSnippet
+    from opbench.worker.runtimes.cpp import build_many
+
+    tasks = [one.task for one in statements]
+    found: list[Prepared | RuntimeError] = []
+    for built in build_many([CppSnippet(task.stmt, task.setup, task.global_setup) for task in tasks]):
+        if isinstance(built, Prepared):
+            body = Body(native=waiting(built.body.native)) if built.body.native else built.body
+            built = Prepared(body=body, once=Once(body), renews=True, provenance=built.provenance)
+        found.append(built)
+    return found
 
 
 def statement(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NoReturn
 
@@ -12,9 +12,10 @@ from opbench.execution.host_time import timer as host_timer
 from opbench.execution.in_place import Session, Span, session
 from opbench.execution.options import Isolation
 from opbench.execution.replaced_clock import ReplacedClock, ReplacedSession
-from opbench.execution.statement import Language, statement
+from opbench.execution.statement import Language, compiled, statement
 from opbench.results.task import TaskSpec
 from opbench.results.timing import Measurement
+from opbench.worker.runtimes.prepared import Prepared
 
 Callback = Callable[[int, float], Any]
 # Blocks that something else disturbed are taken again, for this much longer at most.
@@ -58,8 +59,20 @@ class Timer:
         )
         self._timer = timer
         self._clock = self._replaced_clock()
-        if self._clock is None:
+        self._prepared: Prepared | RuntimeError | None = None
+        if self._clock is None and self._statement.language is Language.PYTHON:
             self._prepared = self._statement.prepared()
+
+    @staticmethod
+    def compile_all(timers: Iterable[Timer]) -> None:
+        """Compile the C++ statements of many Timers together, which takes less time than one by one.
+
+        What is wrong with a statement is said when its Timer is used.
+        """
+        waiting = [timer for timer in timers if timer._prepared is None and timer._clock is None]
+        found = compiled([timer._statement for timer in waiting]) if waiting else []
+        for timer, prepared in zip(waiting, found, strict=True):
+            timer._prepared = prepared
 
     @property
     def task_spec(self) -> TaskSpec:
@@ -158,6 +171,10 @@ class Timer:
         )
 
     def _session(self, baseline: bool) -> AbstractContextManager[Session]:
+        self.compile_all([self])
+        if not isinstance(self._prepared, Prepared):
+            assert self._prepared is not None
+            raise self._prepared
         return session(self._prepared, self.task_spec, self._timer, baseline=baseline)
 
     def _replaced_clock(self) -> ReplacedClock | None:

@@ -49,6 +49,7 @@ class Measurement:
     cautions: tuple[Caution, ...] = field(default=(), kw_only=True)
     # What an empty loop costs per call, where that was subtracted.
     baseline_s: float = field(default=0.0, kw_only=True)
+    baseline_uncertainty_s: float = field(default=0.0, kw_only=True)
     # Everything else that was measured, as `opbench run` would keep it.
     row: Row | None = field(default=None, kw_only=True)
 
@@ -145,7 +146,12 @@ class Measurement:
         if not 0 < confidence < 1:
             raise ArgumentError(f"confidence must be above 0 and below 1, not {confidence!r}")
         span = median_interval(self._ordered, confidence)
-        return None if span is None else Interval(span.low, span.high, span.confidence)
+        if span is None:
+            return None
+        # What is not known of the empty loop is an independent error: the squares add up.
+        middle, unsure = self.median, self.baseline_uncertainty_s
+        low, high = math.hypot(middle - span.low, unsure), math.hypot(span.high - middle, unsure)
+        return Interval(max(0.0, middle - low), middle + high, span.confidence) if unsure else Interval(*span)
 
     @property
     def significant_figures(self) -> int:
@@ -182,7 +188,9 @@ class Measurement:
     def warnings(self) -> tuple[str, ...]:
         """What to know before believing it, in sentences: about the spread, then what opbench has seen."""
         found = []
-        if not self.meets_confidence(WIDE_SHARE):
+        # Beside a median near zero, any spread is wide.
+        is_nothing = any(caution.code == "indistinguishable" for caution in self.cautions)
+        if not self.meets_confidence(WIDE_SHARE) and not is_nothing:
             means = (
                 "This could indicate system fluctuation."
                 if self.meets_confidence(VERY_WIDE_SHARE)
@@ -257,6 +265,7 @@ class Measurement:
             disturbed_times=[value for value, flag in zip(raw, flags, strict=True) if flag and not keeps_all],
             cautions=row.warnings,
             baseline_s=float(time.provenance.get("baseline_s", 0.0)),
+            baseline_uncertainty_s=float(time.provenance.get("baseline_uncertainty_s", 0.0)),
             row=row,
         )
 
@@ -282,4 +291,6 @@ def _merged(task: TaskSpec, group: Sequence[Measurement]) -> Measurement:
         source=sources.pop() if len(sources) == 1 else "",
         disturbed_times=[time / one.number_per_run for one in group for time in one.disturbed_times],
         cautions=tuple(cautions.values()),
+        baseline_s=median(sorted(one.baseline_s for one in group)),
+        baseline_uncertainty_s=max(one.baseline_uncertainty_s for one in group),
     )

@@ -41,6 +41,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
     disturbed_times: list[float] = []
     cautions: tuple[Caution, ...] = ()
     baseline_s: float = 0.0
+    baseline_uncertainty_s: float = 0.0
     row: dict[str, Any] | None = None
 
 
@@ -57,6 +58,7 @@ def to_json(measurement: Measurement) -> str:
         "disturbed_times": measurement.disturbed_times,
         "cautions": [msgspec.to_builtins(caution) for caution in measurement.cautions],
         "baseline_s": measurement.baseline_s,
+        "baseline_uncertainty_s": measurement.baseline_uncertainty_s,
         "row": json.loads(encode(measurement.row)) if measurement.row is not None else None,
     }
     try:
@@ -98,5 +100,6 @@ def from_json(text: str) -> Measurement:
         disturbed_times=read.disturbed_times,
         cautions=read.cautions,
         baseline_s=read.baseline_s,
+        baseline_uncertainty_s=read.baseline_uncertainty_s,
         row=row,
     )
