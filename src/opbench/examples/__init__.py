@@ -1,0 +1,1 @@
+"""Short scripts that measure something and say what to read off: `python -m opbench.examples` lists them."""
