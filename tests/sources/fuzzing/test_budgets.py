@@ -217,7 +217,21 @@ def test_a_needle_is_found_by_search() -> None:
         [FuzzedTensor("x", ("a", "b"), min_elements=997 * 1009, max_elements=997 * 1009)],
         seed=0,
     )
-    assert sorted(fuzzer.describe(0).params.values()) == [997, 1009]
+    found = {tuple(item.params.values()) for item in fuzzer.described(8)}
+    assert found == {(997, 1009), (1009, 997)}
+
+
+def test_a_search_that_finds_nothing_ends() -> None:
+    """No product of these is a prime."""
+    fuzzer = Fuzzer(
+        [FuzzedParameter(name, 2, 10**6, "uniform") for name in "ab"],
+        [FuzzedTensor("x", ("a", "b"), min_elements=1_000_003, max_elements=1_000_003)],
+        seed=0,
+    )
+    with pytest.raises(
+        ArgumentError, match="tensor 'x': min_elements=1000003 and max_elements=1000003: no values"
+    ):
+        fuzzer.describe(0)
 
 
 def test_sizes_that_count_twice_and_sizes_of_zero() -> None:
@@ -291,7 +305,9 @@ def test_a_strict_size_that_does_not_fit_is_told_of() -> None:
         [FuzzedTensor("x", ("n",), max_elements=5)],
         seed=0,
     )
-    with pytest.raises(ArgumentError, match="tensor 'x': max_elements=5: no values"):
+    with pytest.raises(
+        ArgumentError, match="tensor 'x': max_elements=5: no values of the parameters were found"
+    ):
         list(fuzzer.described(100))
 
 
@@ -302,6 +318,22 @@ def test_a_dimension_that_is_not_strict_leaves_what_fits() -> None:
         seed=0,
     )
     assert {item.params["d"] for item in fuzzer.described(300)} == {2, 3}
+
+
+def test_a_parameter_beside_dimensions_that_are_not_strict_changes_nothing() -> None:
+    def drawn(*more: FuzzedParameter) -> list[Any]:
+        fuzzer = Fuzzer(
+            [
+                *more,
+                FuzzedParameter("d", distribution={1: 0.3, 2: 0.4, 3: 0.3}),
+                *(FuzzedParameter(name, 2, 12, "loguniform") for name in "abc"),
+            ],
+            [FuzzedTensor("x", ("a", "b", "c"), dim_parameter="d", min_elements=8, max_elements=60)],
+            seed=0,
+        )
+        return [item.drawn for item in fuzzer.described(200)]
+
+    assert drawn() == drawn(FuzzedParameter("before", 1, 9, "uniform"))
 
 
 def test_more_structures_than_can_be_listed() -> None:

@@ -8,6 +8,7 @@ has, and never leaves the budgets.
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from opbench.cases.errors import ArgumentError
 from opbench.sources.fuzzing.budgets import Form, window
 from opbench.sources.fuzzing.distributions import Ordered, WholeChoices
 from opbench.sources.fuzzing.parameters import FuzzedParameter
-from opbench.sources.fuzzing.structure import Settings, Structure
+from opbench.sources.fuzzing.structure import MOST_LISTED, Settings, Structure
 from opbench.sources.fuzzing.tensors import FuzzedTensor
 from opbench.sources.fuzzing.words import WORDS, Place, Stream, Words, below, share
 
@@ -90,10 +91,12 @@ class Sampler:
                 break
             again = {root: self._streams[root].words(place, attempt + (number << 32)) for root in free}
             found = _first(form, free, values, again, ordered)
-        found = found or _searched(form, free, values, ordered)
+        found = found or _searched(form, free, values, words, ordered)
         if not found or (len(free) < len(form.roots) and not self.fits(values)):
             raise ArgumentError(
-                self._impossible(f"{'; '.join(form.what)}: no values of the parameters fit", values)
+                self._impossible(
+                    f"{'; '.join(form.what)}: no values of the parameters were found that fit", values
+                )
             )
         for sweep in range(1, SWEEPS + 1):
             for root in free:
@@ -106,6 +109,8 @@ class Sampler:
         )
         table = self._tables.get(strict)
         if table is None:
+            if len(self._tables) >= MOST_LISTED:
+                self._tables.clear()
             table = self._tables[strict] = _Table(self.structure, strict)
         settings = table.draw(self._structure_stream.words(place, attempt)[0])
         if settings is not None:
@@ -201,46 +206,50 @@ def _ends(
     return lows, highs
 
 
-def _searched(form: Form, free: Sequence[int], values: list[Any], ordered: Mapping[int, Ordered]) -> bool:
-    """Try values one by one, the last parameter's fastest, until all fit."""
+def _searched(
+    form: Form,
+    free: Sequence[int],
+    values: list[Any],
+    words: Sequence[Words],
+    ordered: Mapping[int, Ordered],
+) -> bool:
+    """Try values one by one, the last parameter's fastest and each from a random one on, until all fit."""
     lows, highs = _ends(form, free, values, ordered)
-    budget = MOST_SEARCHED
     pending: list[Iterator[int]] = []
-    while len(pending) <= len(free):
-        depth = len(pending)
-        if depth == len(free):
-            for root in free:
-                values[root] = lows[root]
-            return True
-        root = free[depth]
+    left = MOST_SEARCHED
+    while len(pending) < len(free):
+        root = free[len(pending)]
         low, high = window(form.shares[root], lows, highs)
-        pending.append(_values(ordered[root], low, high))
-        while pending:
-            budget -= 1
-            root = free[len(pending) - 1]
-            value = next(pending[-1], None) if budget else None
-            if value is not None:
-                lows[root] = highs[root] = value
-                break
+        pending.append(_turned(ordered[root], low, high, words[root][WORDS - 2]))
+        while (value := next(pending[-1], None)) is None or not left:
+            # Nothing is left to try here: back to the parameter before.
             pending.pop()
             lows[root], highs[root] = ordered[root].least, ordered[root].greatest
-        else:
-            return False
-    return False
+            if not pending or not left:
+                return False
+            root = free[len(pending) - 1]
+        left -= 1
+        lows[root] = highs[root] = value
+    for root in free:
+        values[root] = lows[root]
+    return True
 
 
-def _values(distribution: Ordered, low: int, high: int) -> Iterator[int]:
+def _turned(distribution: Ordered, low: int, high: int, word: int) -> Iterator[int]:
+    """All values in [low, high], from one that a word chooses to the one before it."""
     low, high = max(low, distribution.least), min(high, distribution.greatest)
+    inside: Sequence[int] = range(low, high + 1)
     if isinstance(distribution, WholeChoices):
-        return iter([value for value in distribution.values if low <= value <= high])
-    return iter(range(low, high + 1))
+        inside = [value for value in distribution.values if low <= value <= high]
+    start = below(word, len(inside))
+    return itertools.chain(inside[start:], inside[:start])
 
 
 def _mass(form: Form, ordered: Mapping[int, Ordered], draws: int) -> float:
     """The probability that independent draws are within the budgets, estimated with words of its own."""
     if not form.roots:
         return 1.0
-    streams = {root: Stream(0, f"weighing/{root}") for root in form.roots}
+    streams = {root: Stream(0, f"weighing/{number}") for number, root in enumerate(form.roots)}
     total = 0.0
     for number in range(draws):
         lows, highs = _ends(form, form.roots, (), ordered)

@@ -7,6 +7,7 @@ what is outside would give. A word makes a value with integers and single IEEE o
 from __future__ import annotations
 
 import math
+import operator
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -184,11 +185,22 @@ def _ends(probabilities: Any) -> tuple[int, ...]:
 
 def is_whole(value: Any) -> bool:
     """True for whole numbers, also those of NumPy; not for truth values."""
-    return not isinstance(value, bool) and hasattr(type(value), "__index__")
+    if isinstance(value, bool):
+        return False
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
 
 
 def is_real(value: Any) -> bool:
     """True for finite numbers that are no truth values."""
+    if isinstance(value, (bool, str, bytes)):
+        return False
     if is_whole(value):
         return True
-    return hasattr(type(value), "__float__") and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError):
+        return False

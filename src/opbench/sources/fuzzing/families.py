@@ -59,8 +59,7 @@ def _named(recipe: Recipe, names: str) -> dict[str, Recipe]:
 
 
 def _axis(item: Item) -> int:
-    dims = len(item.tensors["x"].shape)
-    return int(item.params["axis"]) % dims
+    return int(item.params["axis"]) % len(item.drawn["x"].size)
 
 
 def _reduced(item: Item) -> Arguments:
