@@ -32,7 +32,7 @@ format: $(READY) ## put all files into the project's style
 	@$(BIN)/ruff format $(SOURCES)
 
 bench: $(READY) tools ## measure opbench itself: isolation, start-up, large suites, harness, agreement
-	@for script in startup harness agreement isolation large_suite; do \
+	@for script in startup harness timer agreement fuzzing isolation large_suite; do \
 		$(BIN)/python benchmarks/$$script.py || exit 1; echo; \
 	done
 
