@@ -6,6 +6,7 @@ import argparse
 from typing import get_args
 
 from opbench.cases.model import Direction, Language
+from opbench.cases.names import LANGUAGE_ALIASES
 from opbench.cli.parser import Parser, one_of
 from opbench.cli.units import positive, shard, whole
 from opbench.execution.options import Isolation
@@ -55,7 +56,7 @@ def add_work_flags(parser: Parser) -> None:
     group.add_argument("--global-setup", metavar="CODE", help="code that the setup builds on")
     group.add_argument(
         "--language",
-        type=one_of("language", get_args(Language)),
+        type=_language,
         metavar="|".join(get_args(Language)),
         help="of the statement (default: python)",
     )
@@ -162,6 +163,10 @@ def environment(text: str) -> tuple[str, str]:
     if not equals or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SPEC, such as main=/path/to/venv")
     return name.strip(), spec.strip()
+
+
+def _language(text: str) -> str:
+    return LANGUAGE_ALIASES.get(text) or one_of("language", get_args(Language))(text)
 
 
 def _retries(text: str) -> list[tuple[str, int]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opbench.cases.errors import ArgumentError
+from opbench.cases.errors import ArgumentError, OpbenchError
 from opbench.cases.suggest import nearest
 from opbench.execution.host_time import waiting
 from opbench.results.task import TaskSpec
@@ -112,12 +112,17 @@ def compiled(statements: Sequence[Statement]) -> list[Prepared | RuntimeError]:
     """C++ statements, compiled together as far as they can be; for one that is wrong, its error."""
     import torch  # noqa: F401 (what they are compiled against must be loaded before they are)
 
+    from opbench.worker.cpp.errors import NoCompilerError
     from opbench.worker.cpp.snippet import CppSnippet
     from opbench.worker.runtimes.cpp import build_many
 
-    tasks = [one.task for one in statements]
+    snippets = [CppSnippet(one.task.stmt, one.task.setup, one.task.global_setup) for one in statements]
+    try:
+        all_built = build_many(snippets)
+    except NoCompilerError as error:
+        raise OpbenchError(str(error)) from None
     found: list[Prepared | RuntimeError] = []
-    for built in build_many([CppSnippet(task.stmt, task.setup, task.global_setup) for task in tasks]):
+    for built in all_built:
         if isinstance(built, Prepared):
             body = Body(native=waiting(built.body.native)) if built.body.native else built.body
             built = Prepared(body=body, once=Once(body), renews=True, provenance=built.provenance)
