@@ -390,6 +390,15 @@ def test_the_verdict_needs_all_turns(
     assert shown[verdict] in table([found])
 
 
+def test_the_table_shows_the_first_notes_only() -> None:
+    notes = tuple(f"{number} {'x' * 500}" for number in range(9))
+    found = CompileRecord("b", None, "failed", reason="why", notes=notes)
+    last = table([found]).splitlines()[-1]
+    assert "failed: why; 0 xxx" in last
+    assert last.endswith("; and 7 more notes |")
+    assert len(last) < 500
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"), [(None, "-"), (3.21e-5, "0.0321 ms"), (0.0123456, "12.35 ms"), (3.0126, "3013 ms")]
 )

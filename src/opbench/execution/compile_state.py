@@ -17,6 +17,8 @@ _ACCOUNTS = (
     ("backward._backward_impl", "compile_fx.<locals>.bw_compiler"),
 )
 _CACHE_VARIABLES = {"TORCHINDUCTOR_CACHE_DIR": "", "TRITON_CACHE_DIR": "triton"}
+# What inductor writes to the terminal while it tunes, where a version has it.
+_QUIET = {"autotune_num_choices_displayed": 0, "max_autotune_report_choices_stats": False}
 _SHOWN_NOTE = 300
 
 
@@ -100,9 +102,7 @@ def strict() -> Iterator[None]:
     import torch._inductor.config
 
     inductor = torch._inductor.config
-    quiet = (
-        {"autotune_num_choices_displayed": 0} if hasattr(inductor, "autotune_num_choices_displayed") else {}
-    )
+    quiet = {name: value for name, value in _QUIET.items() if hasattr(inductor, name)}
     with torch._dynamo.config.patch(suppress_errors=False), inductor.patch(quiet):
         yield
 

@@ -11,6 +11,9 @@ HEADINGS = (
     *("Train/Inference", "Backend", "Mode", "Compilation Time", "Average Running Time"),
     *("Speed-up", "Pays Off After", "Notes"),
 )
+# Of what torch warned of.
+MOST_NOTES = 2
+LONGEST_NOTE = 120
 
 
 def table(records: Sequence[CompileRecord], eager: Measurement | None = None) -> str:
@@ -52,7 +55,7 @@ def _row(record: CompileRecord) -> tuple[str, ...]:
     mode = record.mode or "-"
     if record.status != "ok" or steady is None:
         words = f"{record.status.replace('_', ' ')}: {record.reason}"
-        return (record.backend, mode, "-", "-", "-", "-", "; ".join((words, *record.notes)))
+        return (record.backend, mode, "-", "-", "-", "-", "; ".join((words, *_shortly(record.notes))))
     return (
         record.backend,
         mode,
@@ -100,4 +103,11 @@ def _notes(record: CompileRecord) -> list[str]:
         for caution in one.cautions
     ):
         found.append("other work disturbed the times")
-    return [*found, *record.notes]
+    return [*found, *_shortly(record.notes)]
+
+
+def _shortly(notes: Sequence[str]) -> list[str]:
+    """The first of what may be hundreds of long warnings; the record has them all."""
+    shown = [note if len(note) <= LONGEST_NOTE else f"{note[:LONGEST_NOTE]}…" for note in notes[:MOST_NOTES]]
+    more = len(notes) - len(shown)
+    return [*shown, f"and {more} more note{'s' if more > 1 else ''}"] if more else shown
