@@ -130,17 +130,16 @@ def _say_what_came_of_it(
     outcome: Outcome[Item], names: tuple[str, str], duration_s: float, output: str | None
 ) -> None:
     found = outcome.found
+    measured = f"{outcome.measured:,} inputs measured on both sides in {elapsed(duration_s)}"
+    if not found:
+        left_out = f", so {output} was not written" if output else ""
+        say(f"opbench: {measured}, none of them afresh: nothing was found{left_out}")
+        return
+    apart = sum(one.fresh.is_apart for one in found)
+    say(f"opbench: {measured}; the {len(found)} that differed most were measured afresh")
     say(
-        f"opbench: {outcome.measured:,} inputs measured on both sides in {elapsed(duration_s)};"
-        f" the {len(found)} that differed most were measured afresh"
+        f"opbench: ratio is how many times as long {names[1]} takes as {names[0]}; in {apart} of {len(found)}"
+        " it is beyond what the intervals of both leave open"
     )
-    if found:
-        apart = sum(one.fresh.is_apart for one in found)
-        say(
-            f"opbench: ratio is how many times as long {names[1]} takes as {names[0]}; in {apart} of"
-            f" {len(found)} it is beyond what the intervals of both leave open"
-        )
-    if output and found:
+    if output:
         say(f"opbench: written to {output}; opbench run {output} measures them")
-    elif output:
-        say(f"opbench: nothing was found, so {output} was not written")

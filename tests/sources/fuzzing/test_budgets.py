@@ -29,6 +29,13 @@ SPACES: dict[
         0.02,
         0.02,
     ),
+    "a product that is known": (
+        {"a": exact.loguniform(1, 24), "b": exact.loguniform(1, 24)},
+        [FuzzedTensor("x", ("a", "b"), min_elements=24, max_elements=24)],
+        lambda a, b: a * b == 24,
+        0.02,
+        0.02,
+    ),
     "three that are far too large": (
         {name: exact.uniform(1, 12) for name in "abc"},
         [FuzzedTensor("x", ("a", "b", "c"), max_elements=40)],

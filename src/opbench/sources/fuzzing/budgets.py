@@ -45,6 +45,8 @@ class Form:
 
     def __init__(self, budgets: Sequence[Budget], distributions: Mapping[int, Ordered]) -> None:
         self.problem = ""
+        # Found out when it is first needed, by who knows how to draw.
+        self.is_narrow: bool | None = None
         self.what: tuple[str, ...] = ()
         binding: list[Budget] = []
         for budget in budgets:

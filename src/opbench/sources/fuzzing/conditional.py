@@ -3,7 +3,8 @@
 Parameters are drawn one after the other, each inside the window that the others leave it. What comes first
 has a little too much freedom that way, so each is then drawn again, several times over, inside the window
 that the values of all others leave it (Gibbs sampling): that converges to the distribution that rejection
-has, and never leaves the budgets.
+has, and never leaves the budgets. Where values leave each other no room to move, several such passes are
+weighed against each other instead (importance resampling).
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from opbench.sources.fuzzing.distributions import Ordered, WholeChoices
 from opbench.sources.fuzzing.parameters import FuzzedParameter
 from opbench.sources.fuzzing.structure import MOST_LISTED, Settings, Structure
 from opbench.sources.fuzzing.tensors import FuzzedTensor
-from opbench.sources.fuzzing.words import WORDS, Place, Stream, Words, below, share
+from opbench.sources.fuzzing.words import WORD_SPAN, WORDS, Place, Stream, Words, below, share
 
 # Each takes away about a third to a half of what is left of the first pass's preference.
 SWEEPS = 5
-# First passes, each with other words, before values are searched one by one; then so many of them.
-PASSES = 16
+# Where parameters cannot move beside each other, sweeps do not help: then, and where the first pass comes to
+# nothing, so many passes are weighed against each other.
+PASSES = 32
+MOST_STUCK = 0.5
+NARROW_DRAWS = 32
+# Values that are searched one by one, where no pass comes to anything.
 MOST_SEARCHED = 100_000
 PASSES_OF_STRUCTURE = 1000
 # Draws that estimate how much of a structure's space is within the budgets.
@@ -85,13 +90,12 @@ class Sampler:
             # Whoever comes first is a little too free: that is somebody else in each item.
             start = below(words[free[0]][WORDS - 1], len(free))
             free = free[start:] + free[:start]
-        found = _first(form, free, values, words, ordered)
-        for number in range(1, PASSES):
-            if found:
-                break
-            again = {root: self._streams[root].words(place, attempt + (number << 32)) for root in free}
-            found = _first(form, free, values, again, ordered)
-        found = found or _searched(form, free, values, words, ordered)
+        found = (
+            not free
+            or (not self._is_narrow(form) and _first(form, free, values, words, ordered))
+            or self._weighed(form, free, values, words, place, attempt)
+            or _searched(form, free, values, words, ordered)
+        )
         if not found or (len(free) < len(form.roots) and not self.fits(values)):
             raise ArgumentError(
                 self._impossible(
@@ -102,6 +106,38 @@ class Sampler:
             for root in free:
                 low, high = window(form.shares[root], values, values)
                 values[root] = ordered[root].draw_within(words[root][sweep], low, high)
+
+    def _weighed(
+        self,
+        form: Form,
+        free: Sequence[int],
+        values: list[Any],
+        words: Sequence[Words],
+        place: Place,
+        attempt: int,
+    ) -> bool:
+        """Of some first passes take one, by how much more often rejection would have come to it."""
+        ordered = self.structure.distributions
+        passes, ends, reached = [], [], 0.0
+        for number in range(1, PASSES + 1):
+            own = {root: self._streams[root].words(place, attempt + (number << 32))[0] for root in free}
+            weight, found = _pass(form, free, values, own, ordered)
+            if weight:
+                reached += weight
+                passes.append(found)
+                ends.append(reached)
+        if not passes:
+            return False
+        chosen = bisect_right(ends, share(words[free[0]][WORDS - 2]) * reached)
+        for root, value in passes[min(chosen, len(passes) - 1)].items():
+            values[root] = value
+        return True
+
+    def _is_narrow(self, form: Form) -> bool:
+        """True when parameters mostly have a single value left beside those of the others."""
+        if form.is_narrow is None:
+            form.is_narrow = _stuck(form, self.structure.distributions, NARROW_DRAWS) > MOST_STUCK
+        return form.is_narrow
 
     def _set_structure(self, values: list[Any], place: Place, attempt: int) -> None:
         strict = tuple(
@@ -245,22 +281,46 @@ def _turned(distribution: Ordered, low: int, high: int, word: int) -> Iterator[i
     return itertools.chain(inside[start:], inside[:start])
 
 
+def _pass(
+    form: Form,
+    free: Sequence[int],
+    values: Sequence[Any],
+    words: Mapping[int, int],
+    ordered: Mapping[int, Ordered],
+) -> tuple[float, dict[int, int]]:
+    """A first pass, and the probability of the windows that it went through: 0 where it came to nothing."""
+    lows, highs = _ends(form, free, values, ordered)
+    weight, found = 1.0, {}
+    for root in free:
+        low, high = window(form.shares[root], lows, highs)
+        value = ordered[root].draw_within(words[root], low, high)
+        if value is None:
+            return 0.0, {}
+        weight *= ordered[root].mass(low, high)
+        found[root] = lows[root] = highs[root] = value
+    return weight, found
+
+
+def _passes(form: Form, ordered: Mapping[int, Ordered], count: int) -> Iterator[tuple[float, dict[int, int]]]:
+    """Passes over all parameters of a form, with words of their own: the same ones for every seed."""
+    streams = [Stream(0, f"weighing/{number}") for number in range(len(form.roots))]
+    for number in range(count):
+        words = {root: stream.words((number,))[0] for root, stream in zip(form.roots, streams, strict=True)}
+        yield _pass(form, form.roots, (), words, ordered)
+
+
 def _mass(form: Form, ordered: Mapping[int, Ordered], draws: int) -> float:
-    """The probability that independent draws are within the budgets, estimated with words of its own."""
-    if not form.roots:
-        return 1.0
-    streams = {root: Stream(0, f"weighing/{number}") for number, root in enumerate(form.roots)}
-    total = 0.0
-    for number in range(draws):
-        lows, highs = _ends(form, form.roots, (), ordered)
-        mass = 1.0
-        for root in form.roots:
-            low, high = window(form.shares[root], lows, highs)
-            value = ordered[root].draw_within(streams[root].words((number,))[0], low, high)
-            if value is None:
-                mass = 0.0
-                break
-            mass *= ordered[root].mass(low, high)
-            lows[root] = highs[root] = value
-        total += mass
-    return total / draws
+    """The probability that independent draws are within the budgets, estimated."""
+    return sum(weight for weight, _ in _passes(form, ordered, draws)) / draws
+
+
+def _stuck(form: Form, ordered: Mapping[int, Ordered], draws: int) -> float:
+    """How often a parameter has one value only, of those that the others leave it."""
+    alone = total = 0
+    for weight, values in _passes(form, ordered, draws):
+        for root in form.roots if weight else ():
+            low, high = window(form.shares[root], values, values)
+            ends = (ordered[root].draw_within(word, low, high) for word in (0, WORD_SPAN - 1))
+            alone += len(set(ends)) == 1
+            total += 1
+    return alone / total if total else 1.0
