@@ -97,3 +97,23 @@ def test_cases_are_run_from_python(tmp_path: Path) -> None:
     assert len(time.samples) >= 1
     assert rows["torch.ad"].status == "unsupported"
     assert "did you mean torch.add" in rows["torch.ad"].reason
+
+
+def test_the_module_in_place_of_torchs_has_all_of_its_names() -> None:
+    from torch.utils import benchmark as theirs
+
+    from opbench import benchmark
+
+    public = {
+        name
+        for name, value in vars(theirs).items()
+        if not name.startswith("_") and getattr(value, "__module__", "").startswith("torch.")
+    }
+    assert len(public) >= 20
+    assert public <= set(benchmark.__all__)
+    assert set(benchmark._HOMES) == set(benchmark.__all__)
+    assert benchmark.__all__ == sorted(benchmark.__all__)
+    for name in benchmark.__all__:
+        found = getattr(benchmark, name)
+        assert (found.__doc__ or "").strip(), name
+        assert found.__module__.startswith("opbench."), name

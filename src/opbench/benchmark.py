@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from opbench.lazy import offer
 
 if TYPE_CHECKING:
-    from opbench.execution.compile_times import bench_all, benchmark_compile
+    from opbench.execution.compile_times import CompileRecord, bench_all, benchmark_compile, compile_times
     from opbench.execution.host_time import timer
     from opbench.execution.statement import CopyIfCallgrind, Language
     from opbench.execution.thread_pools import set_torch_threads
@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     from opbench.sources.fuzzing import (
         BinaryOpFuzzer,
         BinaryOpSparseFuzzer,
+        ConvolutionOpFuzzer,
         FuzzedParameter,
         FuzzedSparseTensor,
         FuzzedTensor,
         Fuzzer,
+        IndexingOpFuzzer,
+        MatmulOpFuzzer,
         ParameterAlias,
+        ReductionOpFuzzer,
         SpectralOpFuzzer,
         UnaryOpFuzzer,
         UnaryOpSparseFuzzer,
@@ -39,6 +43,8 @@ _HOMES = {
     "CallgrindStats": "opbench.results.callgrind_stats",
     "Colorize": "opbench.reports.compare",
     "Compare": "opbench.reports.compare",
+    "CompileRecord": "opbench.execution.compile_times",
+    "ConvolutionOpFuzzer": _FUZZING,
     "CopyIfCallgrind": "opbench.execution.statement",
     "FunctionCount": "opbench.results.function_counts",
     "FunctionCounts": "opbench.results.function_counts",
@@ -46,9 +52,12 @@ _HOMES = {
     "FuzzedSparseTensor": _FUZZING,
     "FuzzedTensor": _FUZZING,
     "Fuzzer": _FUZZING,
+    "IndexingOpFuzzer": _FUZZING,
     "Language": "opbench.execution.statement",
+    "MatmulOpFuzzer": _FUZZING,
     "Measurement": "opbench.results.timing",
     "ParameterAlias": _FUZZING,
+    "ReductionOpFuzzer": _FUZZING,
     "SpectralOpFuzzer": _FUZZING,
     "TaskSpec": "opbench.results.task",
     "Timer": "opbench.execution.timer",
@@ -56,6 +65,7 @@ _HOMES = {
     "UnaryOpSparseFuzzer": _FUZZING,
     "bench_all": "opbench.execution.compile_times",
     "benchmark_compile": "opbench.execution.compile_times",
+    "compile_times": "opbench.execution.compile_times",
     "ordered_unique": "opbench.results.units",
     "read_torch_pickle": "opbench.results.torch_measurements",
     "select_unit": "opbench.results.units",
@@ -71,6 +81,8 @@ __all__ = [
     "CallgrindStats",
     "Colorize",
     "Compare",
+    "CompileRecord",
+    "ConvolutionOpFuzzer",
     "CopyIfCallgrind",
     "FunctionCount",
     "FunctionCounts",
@@ -78,9 +90,12 @@ __all__ = [
     "FuzzedSparseTensor",
     "FuzzedTensor",
     "Fuzzer",
+    "IndexingOpFuzzer",
     "Language",
+    "MatmulOpFuzzer",
     "Measurement",
     "ParameterAlias",
+    "ReductionOpFuzzer",
     "SpectralOpFuzzer",
     "TaskSpec",
     "Timer",
@@ -88,6 +103,7 @@ __all__ = [
     "UnaryOpSparseFuzzer",
     "bench_all",
     "benchmark_compile",
+    "compile_times",
     "ordered_unique",
     "read_torch_pickle",
     "select_unit",

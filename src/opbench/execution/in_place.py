@@ -162,9 +162,8 @@ class Session:
         return max(self._shortest(), min(wanted_ns, budget_ns / LEAST_SAMPLES))
 
     def _is_disturbed(self, calls: int) -> bool:
-        """Whether blocks of so many calls are often disturbed."""
-        disturbed = sum(self._sampler.sample(calls).flags != 0 for _ in range(TRIALS))
-        return 2 * disturbed >= TRIALS
+        """Whether any of a few blocks of so many calls is disturbed."""
+        return any(self._sampler.sample(calls).flags for _ in range(TRIALS))
 
     def _look(self) -> None:
         """Measure the clock, now that the first call has started whatever there is to start."""
