@@ -40,12 +40,16 @@ TRIALS = 4
 # `timeit` is asked for calls, not for samples; more than these tell no more.
 MOST_SAMPLES_OF_TIMEIT = 100
 LEAST_WARM_UP_CALLS = 2
+# Warming up may take so long, also where measuring takes less.
+LEAST_WARM_UP_S = 0.05
+# Blocks that something else disturbed are taken again, until so many times as long was measured.
+RETAKES = 2.0
 # No operation takes less, and nobody wants to divide by zero.
 LEAST_BLOCK_S = 1e-9
 
 
 class Span(NamedTuple):
-    """How long to measure: at least, and at most where few samples were clean."""
+    """How long to measure: at least, and at most where samples do not agree."""
 
     least_s: float
     most_s: float
@@ -81,17 +85,18 @@ class Session:
     def calls(self, number: int) -> Measurement:
         """Make so many calls, in as many blocks as the clock allows."""
         sampler = self._sampler
-        warm_up_calls = max(number // 100, LEAST_WARM_UP_CALLS)
-        sampler.warm(warm_up_calls)
-        self._look()
         # The very first calls do much that no other does.
+        sampler.warm(LEAST_WARM_UP_CALLS)
+        self._look()
+        warm_up_calls = max(number // 100, LEAST_WARM_UP_CALLS)
         elapsed = sampler.warm(warm_up_calls)
+        sampler.clock.find_threads()
         blocks = split(number, elapsed / warm_up_calls, self._shortest())
         size = number // blocks
         if number % blocks:
             sampler.warm(number % blocks)
         samples = Samples(self._plan)
-        warmed = WarmUp(size, 2 * warm_up_calls, elapsed / 1e9, True)
+        warmed = WarmUp(size, LEAST_WARM_UP_CALLS + warm_up_calls, elapsed / 1e9, True)
         take(
             self._plan,
             sampler,
@@ -124,7 +129,7 @@ class Session:
         self, span: Span, heard: Callable[[int, float], Any] | None, enough: Callable[[Samples], bool]
     ) -> Measurement:
         plan, sampler = self._plan, self._sampler
-        plan["budget_s"] = plan["warmup_s"] = span.least_s
+        plan["budget_s"], plan["warmup_s"] = span.least_s, max(span.least_s, LEAST_WARM_UP_S)
         first_ns = sampler.warm(1)
         self._look()
         budget_ns = span.least_s * 1e9
@@ -145,9 +150,9 @@ class Session:
             # than a twentieth.
             again = samples.disturbed > 0 or warmed.calls_per_sample > 1
             few = again and len(samples.times) - samples.disturbed < LEAST_SAMPLES
-            if (few or not enough(samples)) and spent_s < span.most_s:
+            if few and spent_s < RETAKES * span.least_s:
                 return ""
-            return "budget"
+            return "budget" if enough(samples) or spent_s >= span.most_s else ""
 
         def tell(block: Block) -> None:
             if heard is not None:

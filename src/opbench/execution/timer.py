@@ -18,8 +18,6 @@ from opbench.results.timing import Measurement
 from opbench.worker.runtimes.prepared import Prepared
 
 Callback = Callable[[int, float], Any]
-# Blocks that something else disturbed are taken again, for this much longer at most.
-RETAKES = 2.0
 
 
 class Timer:
@@ -104,7 +102,7 @@ class Timer:
         if self._clock is not None:
             return ReplacedSession(self._clock, self.task_spec).for_seconds(min_run_time, callback)
         with self._session(baseline) as measuring:
-            return measuring.for_seconds(Span(min_run_time, RETAKES * min_run_time), callback)
+            return measuring.for_seconds(Span(min_run_time, min_run_time), callback)
 
     def adaptive_autorange(
         self,
