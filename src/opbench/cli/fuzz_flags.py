@@ -6,10 +6,9 @@ from typing import get_args
 
 from opbench.cases.model import Direction
 from opbench.cli.parser import Parser, one_of
-from opbench.cli.run_flags import add_fuzz_flags, environment
+from opbench.cli.run_flags import add_fuzz_flags, add_naming_flags, add_process_flags, environment
 from opbench.cli.units import positive, whole
 from opbench.execution.fuzz_search import Effort
-from opbench.execution.options import Isolation
 
 
 def add_side_flags(parser: Parser) -> None:
@@ -64,19 +63,8 @@ def add_search_flags(parser: Parser) -> None:
 def add_worker_flags(parser: Parser) -> None:
     """Add where workers run, and what names may mean to them."""
     group = parser.add_argument_group("where and when")
-    group.add_argument(
-        "--isolation",
-        type=one_of("isolation", get_args(Isolation)),
-        metavar="|".join(get_args(Isolation)),
-        help="a fork for each case (default), none, or a fresh process for each",
-    )
-    group.add_argument("--oversubscribe", action="store_true", help="allow more threads than there are cores")
-    group.add_argument(
-        "--operators", action="append", metavar="FILE|MODULE", help="Python code that registers operators"
-    )
-    group.add_argument(
-        "--allow", action="append", metavar="PREFIX", help="also resolve names below this module"
-    )
+    add_process_flags(group)
+    add_naming_flags(group)
 
 
 def add_output_flags(parser: Parser) -> None:

@@ -95,24 +95,14 @@ def add_choice_flags(parser: Parser) -> None:
     )
     group.add_argument("--shuffle", type=whole, metavar="SEED", help="in random order")
     group.add_argument("--shard", type=shard, metavar="I/N", help="only the Ith of N parts of the suite")
-    group.add_argument(
-        "--operators", action="append", metavar="FILE|MODULE", help="Python code that registers operators"
-    )
-    group.add_argument(
-        "--allow", action="append", metavar="PREFIX", help="also resolve names below this module"
-    )
+    add_naming_flags(group)
     group.add_argument("--allow-snippets", action="store_true", help="run code that stands in the suite")
 
 
 def add_execution_flags(parser: Parser) -> None:
     """Add where and when workers run."""
     group = parser.add_argument_group("where and when")
-    group.add_argument(
-        "--isolation",
-        type=one_of("isolation", get_args(Isolation)),
-        metavar="|".join(get_args(Isolation)),
-        help="a fork for each case (default), none, or a fresh process for each",
-    )
+    add_process_flags(group)
     group.add_argument(
         "--env",
         dest="environments",
@@ -125,7 +115,6 @@ def add_execution_flags(parser: Parser) -> None:
     group.add_argument(
         "--jobs", type=positive, metavar="N", help="measure N cases at a time, each on its own cores"
     )
-    group.add_argument("--oversubscribe", action="store_true", help="allow more threads than there are cores")
     group.add_argument(
         "--retries", type=_retries, metavar="STATUS=N,...", help="try again, as in timeout=1,crashed=2"
     )
@@ -148,6 +137,27 @@ def add_run_flags(parser: Parser) -> None:
     )
     group.add_argument("-o", "--output", metavar="FILE", help="write the full records as JSON Lines too")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+def add_process_flags(group: argparse._ActionsContainer) -> None:
+    """Add what process a case gets, and how many threads."""
+    group.add_argument(
+        "--isolation",
+        type=one_of("isolation", get_args(Isolation)),
+        metavar="|".join(get_args(Isolation)),
+        help="a fork for each case (default), none, or a fresh process for each",
+    )
+    group.add_argument("--oversubscribe", action="store_true", help="allow more threads than there are cores")
+
+
+def add_naming_flags(group: argparse._ActionsContainer) -> None:
+    """Add what names of operators may mean."""
+    group.add_argument(
+        "--operators", action="append", metavar="FILE|MODULE", help="Python code that registers operators"
+    )
+    group.add_argument(
+        "--allow", action="append", metavar="PREFIX", help="also resolve names below this module"
+    )
 
 
 def add_store_flag(parser: argparse._ActionsContainer) -> None:

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 import msgspec
 
 from opbench.cases.errors import ArgumentError
-from opbench.results.encoding import RecordError, parse
 from opbench.results.function_counts import FunctionCount, FunctionCounts
+from opbench.results.kinds import document_of
 from opbench.results.task import TaskSpec
 
 VERSION = 1
@@ -99,14 +99,7 @@ class CallgrindStats:
     @staticmethod
     def from_json(text: str) -> CallgrindStats:
         """The counts that `to_json` made this text from."""
-        try:
-            document = parse(text)
-        except RecordError as error:
-            raise ArgumentError(f"text {error}") from None
-        if document.get("kind") != KIND:
-            raise ArgumentError(f"text must be counts with the kind {KIND!r}, not {document.get('kind')!r}")
-        if document.get("version") != VERSION:
-            raise ArgumentError(f"text has version {document.get('version')!r}; this opbench reads {VERSION}")
+        document = document_of(text, KIND, VERSION, "counts")
         try:
             read = msgspec.convert(document, _Document)
         except msgspec.ValidationError as error:

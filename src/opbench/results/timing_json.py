@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from opbench.cases.errors import ArgumentError
-from opbench.results.encoding import RecordError, decode, encode, parse
+from opbench.results.encoding import RecordError, decode, encode
+from opbench.results.kinds import document_of
 from opbench.results.records import Caution, Row
 from opbench.results.task import TaskSpec
 from opbench.results.timing import Measurement, Source
@@ -18,22 +19,10 @@ VERSION = 1
 KIND = "opbench.timing"
 
 
-class _Task(msgspec.Struct, forbid_unknown_fields=True):
-    stmt: str
-    setup: str
-    global_setup: str = ""
-    label: str | None = None
-    sub_label: str | None = None
-    description: str | None = None
-    env: str | None = None
-    num_threads: int = 1
-    language: str = "python"
-
-
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
     kind: str
     version: int
-    task_spec: _Task
+    task_spec: TaskSpec
     number_per_run: int
     raw_times: list[float]
     metadata: dict[str, Any] | None = None
@@ -76,16 +65,7 @@ def to_json(measurement: Measurement) -> str:
 
 def from_json(text: str) -> Measurement:
     """The measurement that `to_json` made this text from."""
-    try:
-        document = parse(text)
-    except RecordError as error:
-        raise ArgumentError(f"text {error}") from None
-    if document.get("kind") != KIND:
-        raise ArgumentError(
-            f"text must be a measurement with the kind {KIND!r}, not {document.get('kind')!r}"
-        )
-    if document.get("version") != VERSION:
-        raise ArgumentError(f"text has version {document.get('version')!r}; this opbench reads {VERSION}")
+    document = document_of(text, KIND, VERSION, "a measurement")
     try:
         read = msgspec.convert(document, _Document)
         row = decode(json.dumps(read.row), Row) if read.row is not None else None
@@ -94,7 +74,7 @@ def from_json(text: str) -> Measurement:
     return Measurement(
         read.number_per_run,
         read.raw_times,
-        TaskSpec(**msgspec.structs.asdict(read.task_spec)),
+        read.task_spec,
         read.metadata,
         source=read.source,
         disturbed_times=read.disturbed_times,
