@@ -326,3 +326,9 @@ def test_a_worker_that_cannot_start_is_a_clean_message(
     ended = opbench("run", suite)
     assert ended.code == 2
     assert "torch cannot be imported" in ended.err
+
+
+def test_a_language_has_the_names_that_it_has_in_suites(opbench: Command) -> None:
+    for name in ("cpp", "c++"):
+        (row,) = opbench("run", "--stmt", "x;", "--language", name, "--dry-run", "--json").rows
+        assert row["language"] == "cpp"
