@@ -120,8 +120,17 @@ def test_calls_are_split_into_equal_blocks(number: int, per_call_ns: float, shor
     assert 1 <= blocks <= min(number, in_place.MOST_SAMPLES_OF_TIMEIT)
     # All but a few calls are measured.
     assert number % blocks < blocks
-    if blocks > 1:
+    if blocks > in_place.FEW_SAMPLES:
         assert number // blocks * per_call_ns >= shortest_ns * 0.5
+    elif blocks > 1:
+        assert number // blocks * per_call_ns >= shortest_ns / in_place.COARSE * 0.5
+
+
+def test_a_short_timeit_has_more_than_one_sample() -> None:
+    # Four microseconds in all, on a clock that resolves 30 ns.
+    assert split(1000, 4.0, 3000.0) == 5
+    assert split(1000, 40.0, 3000.0) > 5
+    assert split(10, 4.0, 3000.0) == 1
 
 
 def test_an_empty_loop_is_subtracted_when_asked_for(machine: Machine) -> None:

@@ -39,6 +39,9 @@ LEAST_SAMPLES = 20
 TRIALS = 4
 # `timeit` is asked for calls, not for samples; more than these tell no more.
 MOST_SAMPLES_OF_TIMEIT = 100
+FEW_SAMPLES = 5
+# For so few, blocks may be so many times shorter.
+COARSE = 5
 LEAST_WARM_UP_CALLS = 2
 # Warming up may take so long, also where measuring takes less.
 LEAST_WARM_UP_S = 0.05
@@ -209,5 +212,7 @@ class Session:
 def split(number: int, per_call_ns: float, shortest_ns: float) -> int:
     """Into how many equal blocks to split so many calls; the rest of the division is as small as can be."""
     fit = number * per_call_ns / shortest_ns if shortest_ns > 0 else MOST_SAMPLES_OF_TIMEIT
+    # A few samples that the clock is a little coarse for tell more than a single one.
+    fit = max(fit, min(FEW_SAMPLES, fit * COARSE))
     most = max(1, int(min(number, MOST_SAMPLES_OF_TIMEIT, fit)))
     return min(range(max(1, most // 2), most + 1), key=lambda blocks: (number % blocks, -blocks))
