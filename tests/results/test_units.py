@@ -67,6 +67,17 @@ def test_figures_are_a_whole_number(digits: float) -> None:
         trim_sigfig(1.0, digits)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("value", ["1", None, True, [1.0]])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(ArgumentError, match="t must be a number"):
+        select_unit(value)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="x must be a number"):
+        trim_sigfig(value, 2)  # type: ignore[arg-type]
+    if not isinstance(value, bool):
+        with pytest.raises(ArgumentError, match="n must be a whole number"):
+            trim_sigfig(1.0, value)  # type: ignore[arg-type]
+
+
 @given(st.lists(st.integers(0, 5)))
 def test_elements_come_once_in_their_order(elements: list[int]) -> None:
     assert ordered_unique(elements) == benchmark.ordered_unique(elements)

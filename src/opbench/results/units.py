@@ -29,9 +29,15 @@ def magnitude(value: float) -> float:
     return single(math.log10(single(value)))
 
 
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ArgumentError(f"{name} must be a number, not {value!r}")
+    return value
+
+
 def select_unit(t: float) -> tuple[str, float]:
     """The unit in which a time has one to three digits before the point, and how long that unit is."""
-    seconds = abs(t)
+    seconds = abs(_number("t", t))
     if not math.isfinite(seconds) or seconds >= 1:
         return "s", 1.0
     unit = "ns"
@@ -50,8 +56,9 @@ def unit_to_english(u: str) -> str:
 
 def trim_sigfig(x: float, n: int) -> float:
     """The number rounded to so many significant figures: 3.14159 to two of them is 3.1."""
-    if isinstance(n, bool) or n != int(n) or n < 1:
+    if isinstance(n, bool) or not isinstance(n, (int, float)) or n != int(n) or n < 1:
         raise ArgumentError(f"n must be a whole number of significant figures from 1 on, not {n!r}")
+    x = _number("x", x)
     if x == 0 or not math.isfinite(x):
         return float(x)
     # Through text, so that no scaling adds an error of its own.

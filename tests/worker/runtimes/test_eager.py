@@ -99,7 +99,7 @@ def test_what_a_hook_makes_wants_a_gradient_where_the_argument_did() -> None:
 
 
 def test_a_runtime_that_is_not_there_is_named() -> None:
-    with pytest.raises(Unsupported, match="no runtime 'abacus'; there is eager"):
+    with pytest.raises(Unsupported, match="no runtime 'abacus'; there is compile, eager"):
         runtime_for("abacus")
 
 

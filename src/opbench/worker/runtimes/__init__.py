@@ -10,7 +10,7 @@ from opbench.worker.errors import Unsupported
 from opbench.worker.runtimes.prepared import Prepared
 
 # Imported on first use: a runtime may need a package that is not there.
-MODULES = {"eager": "opbench.worker.runtimes.eager"}
+MODULES = {"compile": "opbench.worker.runtimes.compiled", "eager": "opbench.worker.runtimes.eager"}
 
 
 class Runtime(Protocol):

@@ -17,7 +17,11 @@ def prepare(case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -
     """Build the inputs of a case (and its module, if it has one) and make it callable."""
     if operator is None:
         return snippet.prepare(case)
-    call = built(case, builder, operator, device)
+    return directed(built(case, builder, operator, device), case, builder, operator, device)
+
+
+def directed(call: Call, case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -> Prepared:
+    """A call in the direction of its case."""
     direction = case.get("direction", "forward")
     of_torch = operator.kind == "function" and operator.name.startswith("torch.")
     if direction != "forward" and of_torch and call.kwargs.get("out") is not None:
