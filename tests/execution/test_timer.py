@@ -366,7 +366,7 @@ def test_it_needs_no_torch(tmp_path: Any) -> None:
     code = "import opbench; print(opbench.Timer('x + 1', 'x = 1').blocked_autorange(min_run_time=0.01))"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))},
         capture_output=True,
         text=True,
         check=False,
