@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import math
+import pickle
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -227,6 +230,14 @@ def test_what_it_is_asked_for_is_checked() -> None:
         of(1.0, 2.0).interval(1.0)
     with pytest.raises(AttributeError, match="no attribute 'medain'"):
         of(1.0).medain  # noqa: B018
+
+
+def test_it_can_be_copied_and_sent_to_another_process() -> None:
+    one = of(1.0, 2.0, 3.0, source="opbench")
+    assert one.median == 2.0
+    assert copy.deepcopy(one) == one
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert dataclasses.replace(one, raw_times=[4.0]).median == 4.0
 
 
 def test_an_environment_that_nobody_named_is_none() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from opbench.cases.errors import ArgumentError
 from opbench.results.records import Caution, Interval, Row
@@ -29,7 +29,9 @@ VERY_WIDE_SHARE = 0.25
 # The normal distribution's standard deviation is so many times its median absolute deviation.
 MAD_TO_STD = 1.4826
 
-_FORWARDED = frozenset(item.name for item in fields(TaskSpec)) | {"title", "as_row_name"}
+
+def _of_task(name: str) -> property:
+    return property(lambda measurement: getattr(measurement.task_spec, name), doc=f"`{name}` of the task.")
 
 
 @dataclass(repr=False)
@@ -53,18 +55,17 @@ class Measurement:
     # Everything else that was measured, as `opbench run` would keep it.
     row: Row | None = field(default=None, kw_only=True)
 
-    if TYPE_CHECKING:
-        stmt: str = ""
-        setup: str = ""
-        global_setup: str = ""
-        label: str | None = None
-        sub_label: str | None = None
-        description: str | None = None
-        env: str | None = None
-        num_threads: int = 1
-        language: str = "python"
-        title: str = ""
-        as_row_name: str = ""
+    stmt = _of_task("stmt")
+    setup = _of_task("setup")
+    global_setup = _of_task("global_setup")
+    label = _of_task("label")
+    sub_label = _of_task("sub_label")
+    description = _of_task("description")
+    env = _of_task("env")
+    num_threads = _of_task("num_threads")
+    language = _of_task("language")
+    title = _of_task("title")
+    as_row_name = _of_task("as_row_name")
 
     def __post_init__(self) -> None:
         if not isinstance(self.task_spec, TaskSpec):
@@ -78,11 +79,6 @@ class Measurement:
         if self.number_per_run < 1:
             raise ArgumentError(f"number_per_run must be at least 1, not {self.number_per_run}")
         self.raw_times = _checked_times(self.raw_times)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _FORWARDED and "task_spec" in self.__dict__:
-            return getattr(self.__dict__["task_spec"], name)
-        raise AttributeError(f"a Measurement has no attribute {name!r}")
 
     @property
     def times(self) -> list[float]:

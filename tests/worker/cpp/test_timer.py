@@ -24,7 +24,7 @@ def test_times_are_those_of_the_statement() -> None:
     Timer.compile_all(timers)
     product, nothing, wrong = timers
     found = product.blocked_autorange(min_run_time=0.02)
-    assert len(found.times) >= 20
+    assert len(found.times) + len(found.disturbed_times) > 1
     assert found.language == "cpp"
     assert found.setup == "auto x = torch::ones({64, 64});"
     assert product.timeit(50).median > 5 * nothing.timeit(50).median
