@@ -15,10 +15,9 @@ import pytest
 import torch
 
 from opbench.benchmark import bench_all, benchmark_compile
-from opbench.cases.errors import ArgumentError
 from opbench.execution import compile_measure, compile_state
 from opbench.execution.compile_record import CompileRecord
-from opbench.execution.compile_table import milliseconds, table
+from opbench.execution.compile_table import table
 from opbench.execution.compile_times import compile_times
 from opbench.execution.tools import compiler
 
@@ -295,51 +294,6 @@ def test_errors_of_the_model_itself_are_raised_as_they_are(x: torch.Tensor) -> N
         compile_times(fails, x, backends=["eager"])
 
 
-NET = torch.nn.Linear(2, 2)
-SGD = torch.optim.SGD(NET.parameters(), lr=0.1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"model": 3}, "model must be a module or a function, not a int"),
-        ({"backend": "inductr"}, "did you mean inductor"),
-        ({"backend": 3}, "backend must be"),
-        ({"backend": "eager", "mode": "max-autotune"}, "mode must be left out"),
-        ({"backend": "inductor", "mode": "max-autotun"}, "did you mean max-autotune"),
-        ({"num_iters": 0}, "num_iters must be"),
-        ({"num_iters": 2.0}, "num_iters must be"),
-        ({"optimizer": "sgd"}, "optimizer must be"),
-        ({"loss_fn": torch.sum}, "loss_fn is for training"),
-        ({"loss_fn": 3, "optimizer": SGD}, "loss_fn must be"),
-        ({"loss_fn": lambda y: y, "optimizer": SGD}, "loss_fn must give a tensor with a single number"),
-        ({"model": torch.compile(NET, backend="eager")}, "model is compiled already"),
-    ],
-)
-def test_what_is_wrong_is_named(arguments: dict[str, Any], message: str) -> None:
-    given = {"model": NET, "sample_input": torch.ones(3, 2), **arguments}
-    with pytest.raises(ArgumentError, match=message):
-        benchmark_compile(**given)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"backends": "inductor"}, "backends must be None or a list"),
-        ({"backends": ["eager", "inductr"]}, "backends must be among .* did you mean inductor"),
-        ({"backends": [None]}, "backends must be the name of one or a function, not None"),
-        ({"modes": "default"}, "modes must be None or a list"),
-        ({"modes": ["defult"]}, "modes must be among .* did you mean default"),
-        ({"min_run_time": 0}, "min_run_time must be above 0"),
-        ({"min_run_time": "1"}, "min_run_time must be a number"),
-        ({"num_threads": 0}, "num_threads must be"),
-    ],
-)
-def test_what_is_wrong_is_named_here_too(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        compile_times(NET, torch.ones(3, 2), **arguments)
-
-
 def test_starting_a_compiler_is_told_apart_and_paid_once(
     x: torch.Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,45 +319,6 @@ def test_the_table_of_all_backends(x: torch.Tensor, monkeypatch: pytest.MonkeyPa
     assert all(row[3].endswith(" ms") for row in (cells[3], cells[5]))
     if cells[4][3] == "-":
         assert cells[4][-1].startswith("unsupported: ImportError")
-
-
-@pytest.mark.parametrize(
-    ("ratios", "verdict", "calls"),
-    [
-        ((2.0, 2.0, 2.0, 2.0, 2.0), "faster", 10),
-        ((0.5, 0.9, 0.7, 0.8, 0.6), "slower", None),
-        ((2.0, 2.0, 0.9, 2.0, 2.0), "undecided", None),
-        ((), None, None),
-    ],
-)
-def test_the_verdict_needs_all_turns(
-    x: torch.Tensor, ratios: tuple[float, ...], verdict: str | None, calls: int | None
-) -> None:
-    from opbench.results.task import TaskSpec
-    from opbench.results.timing import Measurement
-
-    steady = Measurement(1, [0.1, 0.1], TaskSpec("f()", "pass"))
-    found = CompileRecord("b", None, "ok", compile_s=1.0, steady=steady, ratios=ratios)
-    assert found.verdict == verdict
-    assert found.pays_off_after_calls == calls
-    shown = {"faster": "10 calls", "slower": "never", "undecided": "undecided", None: "undecided"}
-    assert shown[verdict] in table([found])
-
-
-def test_the_table_shows_the_first_notes_only() -> None:
-    notes = tuple(f"{number} {'x' * 500}" for number in range(9))
-    found = CompileRecord("b", None, "failed", reason="why", notes=notes)
-    last = table([found]).splitlines()[-1]
-    assert "failed: why; 0 xxx" in last
-    assert last.endswith("; and 7 more notes |")
-    assert len(last) < 500
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(None, "-"), (3.21e-5, "0.0321 ms"), (0.0123456, "12.35 ms"), (3.0126, "3013 ms")]
-)
-def test_times_of_the_table(seconds: float | None, text: str) -> None:
-    assert milliseconds(seconds) == text
 
 
 def test_inductor_compiles_for_real(x: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
