@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
-from opbench.cases.model import Direction
-from opbench.cli.parser import Parser, one_of
-from opbench.cli.run_flags import add_fuzz_flags, add_naming_flags, add_process_flags, environment
+from opbench.cli.parser import Parser
+from opbench.cli.run_flags import (
+    add_direction_flag,
+    add_fuzz_flags,
+    add_naming_flags,
+    add_process_flags,
+    environment,
+)
 from opbench.cli.units import positive, whole
 from opbench.execution.fuzz_search import Effort
 
@@ -36,14 +39,7 @@ def add_search_flags(parser: Parser) -> None:
     group.add_argument("--seed", type=whole, metavar="N", help="what they are drawn from (default: 0)")
     group.add_argument("--dtype", metavar="NAME", help="dtype of their tensors")
     group.add_argument("--device", metavar="NAME", help="where to run, as in cuda:0")
-    group.add_argument(
-        "--direction",
-        dest="directions",
-        action="append",
-        type=one_of("direction", get_args(Direction)),
-        metavar="|".join(get_args(Direction)),
-        help="what is timed (default: forward)",
-    )
+    add_direction_flag(group, "what is timed (default: forward)")
     group.add_argument(
         "--generations",
         type=whole,

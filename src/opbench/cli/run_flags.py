@@ -60,14 +60,7 @@ def add_work_flags(parser: Parser) -> None:
         metavar="|".join(get_args(Language)),
         help="of the statement (default: python)",
     )
-    group.add_argument(
-        "--direction",
-        dest="directions",
-        action="append",
-        type=one_of("direction", get_args(Direction)),
-        metavar="|".join(get_args(Direction)),
-        help="may be given more than once",
-    )
+    add_direction_flag(group, "may be given more than once")
     group.add_argument("--label", metavar="TEXT", help="what to call it")
     changes = parser.add_argument_group("changes to every case")
     changes.add_argument("--device", metavar="NAME", help="where to run, as in cuda:0")
@@ -75,6 +68,18 @@ def add_work_flags(parser: Parser) -> None:
     changes.add_argument("--dtype", metavar="NAME", help="dtype for all floating-point tensors")
     changes.add_argument("--runtime", metavar="NAME", help="how to run, as in eager")
     changes.add_argument("--seed", type=whole, metavar="N", help="what random inputs are drawn from")
+
+
+def add_direction_flag(group: argparse._ActionsContainer, text: str) -> None:
+    """Add what is timed."""
+    group.add_argument(
+        "--direction",
+        dest="directions",
+        action="append",
+        type=one_of("direction", get_args(Direction)),
+        metavar="|".join(get_args(Direction)),
+        help=text,
+    )
 
 
 def add_fuzz_flags(parser: argparse._ActionsContainer) -> None:

@@ -34,7 +34,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     **{(home, "Measurement"): _ForeignMeasurement for home in _HOMES},
     **{(home, "TaskSpec"): _ForeignTask for home in _HOMES},
     # How the oldest protocols make an object of one of these classes; they use the names of Python 2.
-    **{(home, "_reconstructor"): copyreg._reconstructor for home in ("copyreg", "copy_reg")},  # type: ignore[attr-defined]
+    **{(home, "_reconstructor"): vars(copyreg)["_reconstructor"] for home in ("copyreg", "copy_reg")},
     **{
         (home, kind.__name__): kind
         for kind in (set, frozenset, complex, bytearray, object)

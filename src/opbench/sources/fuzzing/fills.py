@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -32,7 +32,7 @@ class FillTemplate:
         if fill is None:
             self._fixed = _usual(dtype)
         elif isinstance(fill, Fill):
-            self._fixed = fill  # type: ignore[assignment]
+            self._fixed = cast(AnyFill, fill)
         else:
             self._fields = {"kind": fill} if isinstance(fill, str) else self._checked(fill)
             kind = self._fields.get("kind")

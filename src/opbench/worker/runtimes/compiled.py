@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 from opbench.worker.errors import Unsupported
@@ -37,19 +36,9 @@ def prepare(case: Mapping[str, Any], builder: Any, operator: Any, device: Any) -
 
     compiled = prepared(_compiled(plain.function))
     compiled.reference = reference
-    compiled.first_call_s = _first_call(compiled, device)
+    compiled.first_call_s = compiled.first_call(device)
     compiled.provenance.update(_what_was_compiled())
     return compiled
-
-
-def _first_call(compiled: Prepared, device: Any) -> float:
-    device.synchronize()
-    start = perf_counter()
-    compiled.once()
-    device.synchronize()
-    taken = perf_counter() - start
-    compiled.restore()
-    return taken
 
 
 def _what_was_compiled() -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 from opbench.worker.errors import Unsupported
@@ -21,12 +20,7 @@ def captured(prepared: Prepared, device: Any) -> Prepared:
         pool.keep_one()
         operands = pool.first()
     if first_call_s is None:
-        device.synchronize()
-        start = perf_counter()
-        prepared.once()
-        device.synchronize()
-        first_call_s = perf_counter() - start
-        prepared.restore()
+        first_call_s = prepared.first_call(device)
     try:
         replay, result = device.capture(prepared.once)
     except RuntimeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from types import CodeType
 from typing import Any, Protocol
 
@@ -93,6 +94,16 @@ class Prepared:
         """Make one call, on restored operands; give what it returns (gradients, for a backward one)."""
         self.restore()
         return self.once()
+
+    def first_call(self, device: Any) -> float:
+        """Make the very first call, and say how many seconds it took; operands are as before afterwards."""
+        device.synchronize()
+        start = perf_counter()
+        self.once()
+        device.synchronize()
+        taken = perf_counter() - start
+        self.restore()
+        return taken
 
     def outputs(self) -> list[Any]:
         """The tensors that one call returns."""
