@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from opbench.cases.errors import OpbenchError, UsageError
 from opbench.cases.model import Direction, Language
+from opbench.cases.paths import user_path
 from opbench.cases.plan import Plan
 from opbench.execution.options import Isolation, Options
 from opbench.results.records import Run, Status
@@ -142,6 +142,6 @@ def _checked(request: Request) -> Request:
 
 
 def _absolute(text: str) -> str:
-    path = Path(text).expanduser()
+    path = user_path(text)
     # No text is no path, though Path("") is the current folder: `--env NAME=` is this interpreter.
     return str(path.absolute()) if text and path.exists() else text

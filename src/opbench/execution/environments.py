@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbench.cases.errors import UsageError
+from opbench.cases.paths import user_path
 
 # Found by path, not imported: the client never runs worker code.
 WORKER_PROGRAM = Path(__file__).resolve().parent.parent / "worker" / "__main__.py"
@@ -30,7 +31,7 @@ def parse_environment(name: str, spec: str) -> EnvironmentSpec:
     command after which `python` is the right one."""
     if not spec:
         return EnvironmentSpec(name, (sys.executable,))
-    path = Path(spec).expanduser()
+    path = user_path(spec)
     if path.is_dir():
         interpreter = path / "bin" / "python"
         if not interpreter.exists():

@@ -93,9 +93,16 @@ class PairMeasure:
             return []
         first, second = self._sides
         if first.environment != second.environment:
-            # Every case goes through both environments before the next one.
-            cases = [pair[0] for pair in pairs]
-            return [(_suite(cases), self._options)]
+            # Every case goes through both environments before the next one; for half of them, the other one
+            # goes first.
+            forth = dict(self._options.environments)
+            back = dict(reversed(forth.items()))
+            halves = (pairs[::2], forth), (pairs[1::2], back)
+            return [
+                (_suite([first for first, _ in half]), replace(self._options, environments=environments))
+                for half, environments in halves
+                if half
+            ]
         cases = [case for index, pair in enumerate(pairs) for case in (pair[::-1] if index % 2 else pair)]
         spec = self._options.environments[first.environment]
         return [(_suite(cases), replace(self._options, environments={first.environment: spec}))]

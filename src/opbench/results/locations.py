@@ -12,6 +12,7 @@ import sqlalchemy
 from sqlalchemy.exc import ArgumentError
 
 from opbench.cases.errors import UsageError
+from opbench.cases.paths import user_path
 
 STORE_VARIABLE = "OPBENCH_STORE"
 FILE_NAME = "opbench.sqlite"
@@ -93,10 +94,7 @@ def _expanded(text: str) -> Path:
         os.fsencode(text)
     except UnicodeEncodeError:
         raise UsageError(f"the path of a store must be one for this file system; found {text!r}") from None
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:  # ~name of a user who is not there
-        return Path(text)
+    return user_path(text)
 
 
 def _file(path: Path, is_default: bool = False) -> Location:

@@ -9,6 +9,7 @@ from opbench.cases.collect import quote
 from opbench.cases.errors import UsageError
 from opbench.cases.identity import case_id
 from opbench.cases.model import Case, Suite, tensors_of
+from opbench.cases.paths import user_path
 from opbench.cases.suggest import nearest
 from opbench.cases.values import FromFile
 from opbench.sources.builtin import builtin_names, open_builtin
@@ -29,7 +30,7 @@ def open_sources(names: Sequence[str], *, allow_snippets: bool = False) -> Suite
 def _open(name: str, allow_snippets: bool) -> Suite:
     if name in builtin_names():
         return open_builtin(name)
-    path = Path(name).expanduser()
+    path = user_path(name)
     if path.suffix.lower() not in SUFFIXES and path.name == name and not _exists(path):
         near = nearest(name, [*builtin_names(), *_neighbours(path)])
         hint = f"; did you mean {near}?" if near else ""
