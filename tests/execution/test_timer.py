@@ -227,6 +227,11 @@ def test_measuring_by_a_plan_gives_a_row_too() -> None:
     assert benchmark.Measurement.from_json(found.to_json()) == found
 
 
+def test_more_threads_than_processors_are_told_of_in_a_row_too() -> None:
+    found = Timer("x + 1", "x = 1", num_threads=(os.cpu_count() or 1) + 1).measure(BARELY)
+    assert "oversubscribed" in {caution.code for caution in found.cautions}
+
+
 def test_a_row_of_a_timer_can_be_stored(tmp_path: Any) -> None:
     found = Timer("x + 1", "x = torch.ones(256)").measure(BARELY)
     assert found.row is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any, NamedTuple
@@ -18,10 +17,10 @@ from opbench.results.records import Caution
 from opbench.results.task import TaskSpec
 from opbench.results.timing import Measurement
 from opbench.worker.devices import Cpu
-from opbench.worker.probes import caution
 from opbench.worker.probes.calibrate import WarmUp, warm_up
-from opbench.worker.probes.cautions import cautions
+from opbench.worker.probes.cautions import cautions, oversubscribed
 from opbench.worker.probes.clock import take
+from opbench.worker.probes.estimate import median, spread
 from opbench.worker.probes.sampler import Block, Sampler
 from opbench.worker.probes.samples import Samples
 from opbench.worker.probes.timer import Timer as Resolution
@@ -120,7 +119,6 @@ class Session:
         self, threshold: float, span: Span, heard: Callable[[int, float], Any] | None
     ) -> Measurement:
         """Take blocks until their interquartile range is below this share of the median."""
-        from opbench.worker.probes.estimate import median, spread
 
         def narrow(samples: Samples) -> bool:
             counted = samples.counted()
@@ -185,15 +183,7 @@ class Session:
 
     def _measurement(self, samples: Samples, warmed: WarmUp) -> Measurement:
         found = cautions(self._plan, self._resolution, samples, warmed, False)
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        if self._task.num_threads > cores:
-            found.append(
-                caution(
-                    "oversubscribed",
-                    f"{self._task.num_threads} threads share {cores} processors: "
-                    f"the time says little about {self._task.num_threads} of them",
-                )
-            )
+        found += oversubscribed(self._task.num_threads)
         calls, base = warmed.calls_per_sample, samples.base()
         raw = [max((time - base) / 1e9, LEAST_BLOCK_S) for time in samples.times]
         counts = [samples.counts(place) for place in range(len(raw))]

@@ -31,13 +31,14 @@ def row_in_place(
     """The row of a statement measured here. What the statement raises is raised."""
     from opbench.worker.devices import device_for
     from opbench.worker.measure import probe
+    from opbench.worker.probes.cautions import oversubscribed
 
     chosen = _plan(plan)
     task = statement.task
     case = _case(statement, "", device_name)
     device = device_for(device_name or "cpu")
     clock = None if device_name else clock_for(timer, task.num_threads)
-    reply: dict[str, Any] = {"status": "ok", "metrics": [], "warnings": []}
+    reply: dict[str, Any] = {"status": "ok", "metrics": [], "warnings": oversubscribed(task.num_threads)}
     started_at, started = now(), time.monotonic()
     prepared = statement.prepared()
     prepared.renews = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from opbench.worker.devices import Device, device_for
 from opbench.worker.errors import Unsupported
 from opbench.worker.hints import with_hint
 from opbench.worker.probes import caution
+from opbench.worker.probes.cautions import oversubscribed
 from opbench.worker.probes.sampler import Clock
 from opbench.worker.runtimes import runtime_for
 from opbench.worker.runtimes.cuda_graph import captured
@@ -66,14 +66,7 @@ def _measure(request: Mapping[str, Any], allow: Sequence[str], reply: dict[str, 
     _set_up(threads)
     # Dropout, and the parameters of modules, draw from the framework's own generator.
     device.seed(_number(f"{seed}:{request['work_id']}"))
-    if len(_cpus()) < threads:
-        reply["warnings"].append(
-            caution(
-                "oversubscribed",
-                f"{threads} threads share {len(_cpus())} processors: "
-                f"the time says little about {threads} of them",
-            )
-        )
+    reply["warnings"] += oversubscribed(threads)
     builder = Builder(
         seed=seed,
         work_id=request["work_id"],
@@ -130,12 +123,6 @@ def _set_up(threads: int) -> None:
 
 def _number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
-
-
-def _cpus() -> Sequence[int]:
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return range(os.cpu_count() or 1)
 
 
 def probe(

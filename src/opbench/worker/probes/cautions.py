@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +36,19 @@ def cautions(
         _unstable(samples),
     ]
     return [warning for warning in found if warning is not None]
+
+
+def oversubscribed(threads: int) -> list[dict[str, str]]:
+    """A warning, if more threads are asked for than there are processors for this process."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads <= cpus:
+        return []
+    return [
+        caution(
+            "oversubscribed",
+            f"{threads} threads share {cpus} processors: the time says little about {threads} of them",
+        )
+    ]
 
 
 def _interference(plan: Mapping[str, Any], samples: Samples) -> dict[str, str] | None:
