@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.reports.details import details, quantile, spark
+from opbench.reports.details import details, spark
 from opbench.reports.table import Line
 from opbench.results.records import Measurement
+from opbench.worker.probes.estimate import quantile
 
 Golden = Callable[[str, Iterable[Line]], None]
 

@@ -15,6 +15,7 @@ from opbench.reports.machine import describe_environment
 from opbench.reports.table import Line
 from opbench.reports.text import left, printable, printable_lines, right, wrap
 from opbench.results.records import Environment, Measurement, Metric
+from opbench.worker.probes.estimate import quantile
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _OUTPUT_LINES = 40
@@ -147,13 +148,6 @@ def _samples(time: Metric, width: int) -> Iterator[Line]:
         yield [(f"  disturbed: {', '.join(disturbed)}", "yellow")]
     yield []
     yield from _histogram(ordered, width)
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """The quantile of numbers in ascending order, between neighbours by linear interpolation."""
-    position = share * (len(ordered) - 1)
-    index = min(int(position), len(ordered) - 2)
-    return ordered[index] + (ordered[index + 1] - ordered[index]) * (position - index)
 
 
 def _histogram(ordered: Sequence[float], width: int) -> Iterator[Line]:
