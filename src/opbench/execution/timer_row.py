@@ -73,7 +73,7 @@ def row_of_worker(
         raise ArgumentError(f"isolation={isolation!r} needs a stmt as text: a callable stays in its process")
     chosen = _plan(plan)
     case = _case(statement, _prelude(statement, isolation), device_name)
-    row = next(iter(run([case], chosen, isolation=isolation, oversubscribe=True)))
+    (row,) = run([case], chosen, isolation=isolation, oversubscribe=True)
     if row.status != "ok":
         raise OpbenchError(f"the statement was not measured ({row.status.replace('_', ' ')}): {row.reason}")
     return row
